@@ -1,38 +1,64 @@
-"""Pictures of the lab in a browser: `python scripts/lab_pictures.py FOLDER` writes lab.png and lab-phone.png."""
+"""Pictures of the lab in a browser: `python scripts/lab_pictures.py FOLDER` writes lab.png, lab-phone.png,
+and lab-packets.png.
+"""
 
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT_MS = 600_000
 
 
 def main(folder: Path) -> None:
-    """Draws `demo` with a pinned setting and without small queues, on a screen and on a phone."""
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
-        sys.exit("chromium is missing: scripts/test-packages.sh installs it")
-    command = [sys.executable, "-m", "tailback", "lab", "demo", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as lab, sync_playwright() as player:
-        assert lab.stdout is not None
-        address = lab.stdout.readline().strip()
+    """Draws the lab on a screen and on a phone, its packets."""
+    with sync_playwright() as player:
+        browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+        if browser is None:
+            sys.exit("chromium is missing: scripts/test-packages.sh installs it")
         opened = player.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, view in (
-            ("lab", {"viewport": {"width": 1360, "height": 900}}),
-            ("lab-phone", {"viewport": {"width": 390, "height": 844}, "is_mobile": True}),
-        ):
-            page = opened.new_context(**view).new_page()
-            page.set_default_timeout(TIMEOUT_MS)
-            page.goto(address)
-            compared(page)
-            page.screenshot(path=folder / f"{name}.png", full_page=name == "lab")
+        with served("demo") as address:
+            for name, view in (
+                ("lab", {"viewport": {"width": 1360, "height": 900}}),
+                ("lab-phone", {"viewport": {"width": 390, "height": 844}, "is_mobile": True}),
+            ):
+                page = at(opened, address, **view)
+                compared(page)
+                page.screenshot(path=folder / f"{name}.png", full_page=name == "lab")
+        with served("labs/sharing") as address:
+            page = at(opened, address, viewport={"width": 1500, "height": 900})
+            page.wait_for_selector("body[data-pictures='1']")
+            page.click("#look")
+            page.wait_for_selector("#packets canvas")
+            page.locator("#packets").screenshot(path=folder / "lab-packets.png")
         opened.close()
-        lab.send_signal(signal.SIGTERM)
+
+
+@contextmanager
+def served(experiment: str) -> Iterator[str]:
+    """The address of a lab."""
+    command = [sys.executable, "-m", "tailback", "lab", experiment, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as lab:
+        assert lab.stdout is not None
+        try:
+            yield lab.stdout.readline().strip()
+        finally:
+            lab.send_signal(signal.SIGTERM)
+
+
+def at(browser: Browser, address: str, **view: Any) -> Page:
+    """A page of its own."""
+    page = browser.new_context(**view).new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    page.goto(address)
+    return page
 
 
 def compared(page: Page) -> None:

@@ -25,6 +25,10 @@ export class Connection {
     this.send({ type: "axis", wanted });
   }
 
+  packets(wanted: Wanted): void {
+    this.send({ type: "packets", wanted });
+  }
+
   stop(): void {
     this.send({ type: "stop" });
   }

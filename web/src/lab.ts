@@ -3,6 +3,7 @@ import { COLOURS, Charts, type Drawn } from "./charts.ts";
 import { Connection } from "./connection.ts";
 import { Editor } from "./editor.ts";
 import { strips } from "./held.ts";
+import { PacketView } from "./packets.ts";
 import { Knobs } from "./knobs.ts";
 import type { Answer, Finding, Knob, Picture, Setting } from "./protocol.ts";
 import { csv, download, standalone } from "./saving.ts";
@@ -23,6 +24,7 @@ class Lab {
   private readonly editor: Editor;
   private readonly knobs: Knobs;
   private readonly charts = new Charts(element("charts"));
+  private readonly packets = new PacketView(element("packets"), (from, length) => this.look(from, length));
   private readonly connection: Connection;
   private choices: Record<string, string>;
   private pins: Pin[];
@@ -84,6 +86,16 @@ class Lab {
     element<HTMLButtonElement>("stop").disabled = false;
   }
 
+  /** Asks where each packet of the present setting is in a window of time. */
+  private look(from: number, length: number): void {
+    const end = Math.min(from + length, this.picture?.duration ?? from + length);
+    this.filling = null;
+    this.asked += 1;
+    this.connection.packets({ id: this.asked, ...this.setting, window: [Math.max(0, Math.min(from, end - length)), end] });
+    say("simulating");
+    element<HTMLButtonElement>("stop").disabled = false;
+  }
+
   private connected(open: boolean): void {
     document.body.dataset["connected"] = String(open);
     if (open) this.ask();
@@ -108,6 +120,9 @@ class Lab {
         return this.pictured(answer.picture, answer.cached === true);
       case "others":
         return this.note([...this.findings, ...answer.findings]);
+      case "packets":
+        this.packets.show(answer.view);
+        return this.ended("Simulated: scrub, step or play");
       case "axis":
         download(this.file, answer.text, "application/yaml");
         return this.ended("Saved with an axis `setting`: `tailback run` runs all of them");
@@ -131,7 +146,12 @@ class Lab {
 
   private pictured(picture: Picture, cached: boolean): void {
     if (this.filling) this.filling.picture = picture;
-    else this.picture = picture;
+    else {
+      if (!this.picture) this.packets.suggest((picture.window[0] + picture.window[1]) / 2);
+      // A packet that is shown is one of the present setting.
+      this.packets.clear();
+      this.picture = picture;
+    }
     this.draw();
     const took = this.turned ? performance.now() - this.turned : 0;
     this.turned = 0;
@@ -266,7 +286,10 @@ class Lab {
       this.connection.axis({ id: this.asked, ...this.setting, settings });
     }
     if (kind === "data" && this.picture) download(`${stem}.csv`, csv(this.picture), "text/csv");
-    if (kind === "page" && this.picture) download(`${stem}.html`, await standalone(this.drawn, this.editor.text), "text/html");
+    if (kind === "page" && this.picture) {
+      const page = await standalone({ drawn: this.drawn, text: this.editor.text, log: this.packets.recorded });
+      download(`${stem}.html`, page, "text/html");
+    }
   }
 }
 

@@ -5,6 +5,7 @@ export interface Wanted {
   text: string;
   choices: Record<string, string>;
   repeat: number;
+  window?: [number, number];
   settings?: { name: string; text: string; choices: Record<string, string> }[];
 }
 
@@ -71,6 +72,49 @@ export interface Picture {
   expect: { text: string; holds: boolean }[];
 }
 
+type Times = number[];
+
+/** Where each packet is in a window, in ns from its beginning (python/tailback/lab/packets.py). */
+export interface Log {
+  begin: number;
+  length: number;
+  cut: boolean;
+  hosts: string[];
+  devices: { name: string; host: number; peers: number[]; radio: boolean; rate: number | null; qdisc: string | null }[];
+  flows: string[];
+  packets: {
+    t: Times;
+    dequeued: Numbers;
+    sent: Numbers;
+    ended: Numbers;
+    packet: number[];
+    seq: Numbers;
+    bytes: number[];
+    segments: number[];
+    device: number[];
+    flow: number[];
+    what: string[];
+    ecn: string[];
+    end: (string | null)[];
+  };
+  senders: { t: Times; flow: number[]; held_by: string[]; cwnd: number[]; unacked: number[] };
+  air: {
+    t: Times;
+    from: number[];
+    to: number[];
+    lasts: number[];
+    waited: number[];
+    mpdus: number[];
+    received: number[];
+    tries: number[];
+    colliders: number[];
+    queued: number[];
+    closed_by: string[];
+    /** The packets in each PPDU by their numbers; those that were lost are negative. */
+    inside: number[][];
+  } | null;
+}
+
 export type Answer =
   | { type: "read"; id: number; knobs: Knob[]; findings: Finding[]; title: string }
   | { type: "refused" | "others"; id: number; findings: Finding[] }
@@ -78,6 +122,7 @@ export type Answer =
   | { type: "picture"; id: number; picture: Picture; cached?: boolean }
   | { type: "failed" | "stopped"; id: number; message?: string }
   | { type: "axis"; id: number; text: string }
+  | { type: "packets"; id: number; view: Log }
   | { type: "wrong"; message: string };
 
 /** What a page shows: enough to make it again. */

@@ -1,6 +1,6 @@
 // What a page saves: files that a browser downloads.
 import type { Drawn } from "./charts.ts";
-import type { Picture } from "./protocol.ts";
+import type { Log, Picture } from "./protocol.ts";
 
 export function download(name: string, text: string, type: string): void {
   const link = document.createElement("a");
@@ -19,18 +19,30 @@ export function csv(picture: Picture): string {
   return [head, ...times.map((t) => [t, ...at.map((each) => each.get(t) ?? "")].join())].join("\n") + "\n";
 }
 
+export interface Page {
+  drawn: Drawn[];
+  text: string;
+  log: Log | null;
+}
+
 /** A page with its code and its data, which needs no server and no network. */
-export async function standalone(drawn: Drawn[], text: string): Promise<string> {
-  const [code, style] = await Promise.all(["standalone.js", "lab.css"].map(async (name) => (await fetch(name)).text()));
-  const data = JSON.stringify(drawn).replaceAll("<", "\\u003c");
+export async function standalone({ drawn, text, log }: Page): Promise<string> {
+  const files = ["standalone.js", "lab.css"];
+  const [code, style] = await Promise.all(files.map(async (name) => (await fetch(name)).text()));
+  const data = JSON.stringify({ drawn, log }).replaceAll("<", "\\u003c");
   const title = plain(drawn.at(-1)!.picture.title);
+  const inside = (script: string) => script.replaceAll("</script", "<\\/script");
+  const packets = '<section id="packets" aria-labelledby="packets-head"><h2 id="packets-head">Packets at an instant</h2></section>';
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${title}</title><style>${style}</style></head>
-<body class="saved"><main><h1>${title}</h1><ul id="settings">${drawn.map(chip).join("")}</ul><div id="charts"></div><div id="held"></div>
+<meta name="color-scheme" content="light dark"><title>${title}</title><link rel="icon" href="data:,"><style>${style}</style></head>
+<body class="saved"><main><h1>${title}</h1>
+<ul id="settings">${drawn.map(chip).join("")}</ul>
+<div id="charts"></div><div id="held"></div>
+${log ? packets : ""}
 <div class="scroll" tabindex="0" role="region" aria-label="numbers"><table id="table"></table></div>
 <details><summary>The experiment</summary><pre tabindex="0">${plain(text)}</pre></details></main>
-<script type="application/json" id="data">${data}</script><script>${code!.replaceAll("</script", "<\\/script")}</script></body></html>
+<script type="application/json" id="data">${data}</script><script>${inside(code!)}</script></body></html>
 `;
 }
 

@@ -280,6 +280,11 @@ impl Packet {
         if std::mem::take(&mut self.charged) { self.truesize } else { 0 }
     }
 
+    /// Where it is in memory: the same while it is in the network, so that logs know it by that.
+    pub fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// True if it can be marked CE. [rfc3168 §5]
     #[inline]
     pub fn is_markable(&self) -> bool {

@@ -32,8 +32,9 @@ pub use columns::{Cells, Column, ColumnSpec, Kind, Table, TableSpec, Tables};
 pub use names::{Name, Names};
 pub use tables::{
     Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Exchanges, ExchangesRow, Flows, FlowsRow,
-    Objects, ObjectsRow, Ping, PingRow, Qdisc, QdiscRow, Requests, RequestsRow, Sojourns, SojournsRow,
-    TcpInfo, TcpInfoRow, Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
+    Mpdus, MpdusRow, Objects, ObjectsRow, Packets, PacketsRow, Ping, PingRow, Qdisc, QdiscRow, Requests,
+    RequestsRow, Senders, SendersRow, Sojourns, SojournsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video,
+    VideoRow, Wifi, WifiRow,
 };
 
 /// Declares [`Record`] by its one list of tables: those that every run has, and those that some runs have.
@@ -113,6 +114,12 @@ record! {
         video: Video,
         /// The PPDUs on the air; `None` without a Wi-Fi cell.
         wifi: Wifi,
+        /// Packets on their way over devices; `None` unless a window of time was asked for.
+        packets: Packets,
+        /// Packets in PPDUs; `None` unless a window was asked for and there is a cell.
+        mpdus: Mpdus,
+        /// What held senders at each ACK; `None` unless a window was asked for.
+        senders: Senders,
     }
 }
 

@@ -56,6 +56,9 @@ fn a_table_without_rows_still_has_its_columns() {
         objects: Some(Objects::default()),
         video: Some(Video::default()),
         wifi: Some(Wifi::default()),
+        packets: Some(Packets::default()),
+        mpdus: Some(Mpdus::default()),
+        senders: Some(Senders::default()),
         ..Record::default()
     };
     let tables = record.finish().tables;

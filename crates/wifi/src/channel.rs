@@ -44,6 +44,13 @@ pub struct ChannelSettings {
     pub hearing: Hearing,
 }
 
+/// Whether the packets of PPDUs are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mpdus {
+    Unnoted,
+    Noted,
+}
+
 /// What the channel may use in a call.
 pub struct Context<'a> {
     /// The present time.
@@ -82,6 +89,8 @@ pub struct Channel {
     lost: Vec<Mpdu>,
     /// The radios that have just won the medium.
     winners: Vec<Sender>,
+    /// Whether [`Output::mpdus`] is wanted.
+    mpdus: Mpdus,
     /// Exchanges to be reused.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Exchange>>,
@@ -102,10 +111,16 @@ impl Channel {
             output: Output::default(),
             lost: Vec::new(),
             winners: Vec::new(),
+            mpdus: Mpdus::Unnoted,
             spare: Vec::new(),
         };
         channel.find_beacon();
         channel
+    }
+
+    /// Notes the packets of each PPDU from now on.
+    pub fn note_mpdus(&mut self) {
+        self.mpdus = Mpdus::Noted;
     }
 
     /// The driver of a radio takes packets.
@@ -296,9 +311,10 @@ impl Channel {
     /// A collision at the receiver.
     fn collided(&mut self, exchange: Box<Exchange>, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
+        let noted = self.note_sent(exchange.sender);
         if let Some(aggregate) = self.stations[station].head(category) {
             let row = row_of(aggregate, StationId(station as u16), &exchange);
-            self.output.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, ..row }));
+            self.output.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, noted, ..row }));
         }
         self.unanswered(exchange, context);
     }
@@ -312,7 +328,9 @@ impl Channel {
         let mut row = row_of(aggregate, from, &exchange);
         let first = aggregate.frames.first().map_or(0, |frame| frame.bytes);
         let before = self.output.received.len();
+        row.noted = self.note_sent(exchange.sender);
         self.receive(&mut exchange, to, context);
+        self.note_received(exchange.sender, row.noted);
         row.received = exchange.status.frames();
         let receiver = &mut self.stations[to.index()];
         receiver.charge_received(category, from, row.duration, context.now);
@@ -327,6 +345,33 @@ impl Channel {
         }
         exchange.response = band.legacy_frame(response, mode.response_bits());
         self.pause(exchange, Phase::BeforeResponse, context);
+    }
+
+    /// Notes the packets of the PPDU at the head as lost, if that is wanted; returns how many they are.
+    fn note_sent(&mut self, sender: Sender) -> u32 {
+        match self.mpdus {
+            Mpdus::Unnoted => 0,
+            Mpdus::Noted => {
+                let Some(aggregate) = self.stations[sender.station].head(sender.category) else { return 0 };
+                let packets = aggregate.frames.iter().flat_map(Mpdu::each_packet);
+                let before = self.output.mpdus.len();
+                self.output.mpdus.extend(packets.map(|packet| (packet.place(), false)));
+                (self.output.mpdus.len() - before) as u32
+            }
+        }
+    }
+
+    /// Of the packets noted last, those that the sender does not keep have arrived.
+    fn note_received(&mut self, sender: Sender, noted: u32) {
+        if noted == 0 {
+            return;
+        }
+        let Some(aggregate) = self.stations[sender.station].head(sender.category) else { return };
+        let kept: Vec<_> = aggregate.frames.iter().flat_map(Mpdu::each_packet).map(Packet::place).collect();
+        let from = self.output.mpdus.len() - noted as usize;
+        for (place, received) in &mut self.output.mpdus[from..] {
+            *received = !kept.contains(place);
+        }
     }
 
     /// Radio `to` takes the MPDUs of a PPDU, one by one unless all of them arrive in order; its sender keeps those that were

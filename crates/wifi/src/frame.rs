@@ -63,6 +63,11 @@ impl Mpdu {
         1 + self.more.len()
     }
 
+    /// Its packets.
+    pub fn each_packet(&self) -> impl Iterator<Item = &Packet> {
+        std::iter::once(&*self.packet).chain(self.more.iter().map(|packet| &**packet))
+    }
+
     /// Bytes of its IP packets.
     #[inline]
     pub fn ip_bytes(&self) -> u32 {

@@ -66,7 +66,11 @@ impl World {
                     self.completed(index, station, (socket, truesize));
                 }
                 Outcome::Accepts(station) => self.wake_queue(index, station),
-                Outcome::Sent(ppdu) => self.note_ppdu(index, &ppdu),
+                Outcome::Sent(ppdu) => {
+                    let mpdus = ppdu.noted as usize;
+                    self.note_ppdu(index, &ppdu, &output.mpdus[..mpdus]);
+                    output.mpdus.drain(..mpdus);
+                }
                 Outcome::Dropped(station, packet, reason) => self.drop_at(index, station, packet, reason),
                 Outcome::Marked(station, mark) => self.note_mark(index, station, &mark),
             }
@@ -139,13 +143,16 @@ impl World {
         self.context.wake_at(later, Event::Completions(channel, station));
     }
 
-    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
+    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu, mpdus: &[(usize, bool)]) {
         let journal = &mut self.context.journal;
         let channel = &self.context.channels[channel];
         let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
         let [from, to] = [from, to].map(|host| journal.hosts[usize::from(host.0)]);
         let row = wifi_row(ppdu, from, to);
         journal.record.wifi.get_or_insert_default().push(row);
+        if let Some(log) = &mut self.context.captures.log {
+            log.on_air(from, ppdu.began, mpdus);
+        }
     }
 
     fn note_mark(&mut self, channel: usize, station: StationId, mark: &Mark) {
@@ -163,6 +170,9 @@ impl World {
         for packet in packets {
             let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
             self.context.captures.received((from, here.device), packet, self.context.now);
+            if let Some(log) = &mut self.context.captures.log {
+                log.arrived(here.host, packet, self.context.now);
+            }
         }
     }
 

@@ -27,13 +27,13 @@ use crate::event_count::EventCount;
 use crate::journal::Journal;
 use crate::nic::Nic;
 use crate::route::Routes;
-use crate::scenario::{Cell, Link, Offloads, Scenario, TrafficPath};
+use crate::scenario::{Cell, Link, Offloads, Scenario, TcpInfoRows, TrafficPath};
 use crate::socket::Sockets;
 use crate::sojourns::{Slot, Sojourns};
 use crate::timers::Timers;
 use crate::topology::{LinkEnd, RADIO_MTU, Topology};
 use crate::wire::Wire;
-use crate::world::{EVENTS_BETWEEN_CHECKS, World};
+use crate::world::{AtAck, EVENTS_BETWEEN_CHECKS, World};
 use crate::{BuildError, DeviceId, Event, OwnControls};
 
 use connection::{Connection, SharedBlueprint};
@@ -99,6 +99,10 @@ impl<'a> Builder<'a> {
             interval: Span::from_nanos(scenario.record.interval_ns),
             slot: Slot::first(SimTime::from_nanos(scenario.duration_ns)),
             tcp_info_rows: scenario.record.tcp_info,
+            at_ack: match (scenario.record.tcp_info, scenario.record.packets_ns) {
+                (TcpInfoRows::Interval, None) => AtAck::Nothing,
+                _ => AtAck::Rows,
+            },
             routes: Routes::none(),
             devices: Vec::with_capacity(2 * topology.links.len()),
             schedule: Vec::new(),
@@ -305,6 +309,11 @@ impl<'a> Builder<'a> {
     fn finish(mut self) -> World {
         self.world.routes = self.routes.map(|end| self.topology.device(end));
         let end = self.scenario.duration_ns;
+        if self.world.context.captures.log.is_some() {
+            for each in &mut self.world.context.channels {
+                each.channel.note_mpdus();
+            }
+        }
         // Beacons are sent from the beginning, whether or not anybody has a packet to send.
         for channel in 0..self.world.context.channels.len() {
             self.world.context.wake_channel(channel as u16);

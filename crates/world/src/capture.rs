@@ -17,6 +17,7 @@ use tailback_tcp::Offers;
 use tailback_units::SimTime;
 
 use crate::DeviceId;
+use crate::packet_log::PacketLog;
 
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
@@ -56,9 +57,13 @@ pub(crate) struct CapturedSocket {
     pub(crate) scale: u8,
 }
 
-/// All captures of a run; empty if the scenario has none.
+/// All captures of a run and its log of packets; empty if the scenario has none.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
+    /// Somebody wants to know of each packet.
+    is_on: bool,
+    /// Where packets are within a window of time.
+    pub(crate) log: Option<Box<PacketLog>>,
     files: Vec<(String, Pcapng)>,
     /// Packets are cut to so many bytes.
     snap_length: u32,
@@ -75,7 +80,12 @@ impl Captures {
             Keeps::Headers => SNAP_LENGTH,
             Keeps::Content => WHOLE,
         };
-        Captures { files: Vec::new(), snap_length, taps: vec![None; devices], sockets }
+        Captures { is_on: false, log: None, files: Vec::new(), snap_length, taps: vec![None; devices], sockets }
+    }
+
+    /// Logs packets, too.
+    pub(crate) fn with_log(self, log: PacketLog) -> Self {
+        Captures { is_on: true, log: Some(Box::new(log)), ..self }
     }
 
     /// A file for a host; `interfaces`: its devices, and what each sends towards.
@@ -87,12 +97,13 @@ impl Captures {
             self.taps[device.index()] = Some(Tap { file: self.files.len(), interface });
         }
         self.files.push((host.to_owned(), file));
+        self.is_on = true;
     }
 
-    /// True if any host is captured.
+    /// True if no host is captured and no packets are logged.
     #[inline]
     pub(crate) fn is_off(&self) -> bool {
-        self.files.is_empty()
+        !self.is_on
     }
 
     /// `packet` is handed to the driver of the first device, which sends it to the second.
@@ -107,9 +118,10 @@ impl Captures {
         self.note(devices.1, devices, packet, (now, Passage::In));
     }
 
-    /// Memory of all files.
+    /// Memory of all files, and of the log.
     pub(crate) fn held(&self) -> usize {
-        self.files.iter().map(|(_, file)| file.held()).sum()
+        let log = self.log.as_ref().map_or(0, |log| log.held());
+        self.files.iter().map(|(_, file)| file.held()).sum::<usize>() + log
     }
 
     /// The files, by the name of their host.

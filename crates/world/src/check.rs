@@ -37,6 +37,9 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
         let there = usize::from(host) < scenario.hosts.len();
         ensure(there, format_args!("record.pcap[{index}]"), "no such host", "write the position of a host")?;
     }
+    if let Some([begins, ends]) = scenario.record.packets_ns {
+        ensure(begins <= ends, "record.packets_ns", "ends before it begins", "write [from, to]")?;
+    }
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         check_traffic(traffic, scenario, TrafficPath(index))?;
     }

@@ -173,6 +173,9 @@ impl Context {
         self.orphan(&mut packet);
         self.dropped(&packet);
         self.journal.packet_dropped(self.now, device, &packet, reason);
+        if let Some(log) = &mut self.captures.log {
+            log.dropped(device, &packet, (self.now, reason), &self.journal);
+        }
         self.keep_box(packet);
     }
 }

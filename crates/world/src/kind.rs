@@ -4,9 +4,8 @@ use tailback_packet::SocketId;
 use tailback_tcp::{ReceiveOnly, Sender};
 
 use crate::context::Context;
-use crate::scenario::TcpInfoRows;
 use crate::socket::{Drawing, Sockets, TcpSocket};
-use crate::world::World;
+use crate::world::{AtAck, World};
 
 /// The kinds of TCP socket, by their sending half.
 pub(crate) trait SocketKind: Drawing {
@@ -41,8 +40,8 @@ impl SocketKind for Sender {
     }
 
     fn acknowledged(world: &mut World, id: SocketId) {
-        if world.tcp_info_rows == TcpInfoRows::Ack && world.sockets.tcp(id).sends {
-            world.record_tcp_info(id);
+        if world.at_ack == AtAck::Rows && world.sockets.tcp(id).sends {
+            world.record_at_ack(id);
         }
     }
 }

@@ -38,6 +38,7 @@ mod napi;
 mod nic;
 mod opportunities;
 mod own_controls;
+mod packet_log;
 mod path;
 mod prefetch;
 mod qdisc_stats;

@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{ExchangesRow, FlowsRow, QdiscRow, SojournsRow, TcpInfoRow, UdpRow};
+use tailback_record::{ExchangesRow, FlowsRow, QdiscRow, SendersRow, SojournsRow, TcpInfoRow, UdpRow};
 use tailback_tcp::{EcnMode, HeldBy};
 use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, Span};
@@ -10,6 +10,7 @@ use tailback_units::{Bytes, Rate, Segs, Span};
 use crate::conversation::{Counts, Sampled};
 use crate::journal::ca_state_name;
 use crate::prefetch::prefetch_sampled;
+use crate::scenario::TcpInfoRows;
 use crate::world::World;
 use crate::{ConversationId, Event};
 
@@ -37,6 +38,21 @@ impl World {
         self.return_credits_to(socket);
         let row = self.tcp_info_row(socket);
         self.context.journal.record.tcp_info.push(row);
+    }
+
+    /// A sender has processed an ACK, and something is recorded then.
+    #[cold]
+    pub(crate) fn record_at_ack(&mut self, socket: SocketId) {
+        if self.tcp_info_rows == TcpInfoRows::Ack {
+            self.record_tcp_info(socket);
+        }
+        let t = self.context.now;
+        if let Some(log) = self.context.captures.log.as_mut().filter(|log| log.covers(t)) {
+            let info = self.sockets.tcp(socket).endpoint.tcp_info(t);
+            let flow = self.context.journal.conversation(socket);
+            let held_by = info.held_by.name();
+            log.acknowledged(SendersRow { t, flow, held_by, snd_cwnd: info.snd_cwnd, unacked: info.unacked });
+        }
     }
 
     fn record_interval(&mut self) {

@@ -462,6 +462,9 @@ pub struct Record {
     /// as in older versions.
     #[serde(default)]
     pub pcap: Vec<u16>,
+    /// The window of time in which packets are logged, from and to; absent if they are not.
+    #[serde(default)]
+    pub packets_ns: Option<[u64; 2]>,
 }
 
 /// When `tcp_info` is read.

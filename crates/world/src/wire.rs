@@ -101,6 +101,11 @@ impl Wire {
         Some(self.next_arrival)
     }
 
+    /// When the packet that was put in last leaves, if any is on its way.
+    pub(crate) fn last_departure(&self) -> Option<SimTime> {
+        (self.packets() > 0).then(|| self.slot(self.end - 1).departure)
+    }
+
     /// Number of packets whose completion is not yet processed.
     #[inline]
     pub(crate) fn in_ring(&self) -> usize {

@@ -81,6 +81,15 @@ pub struct Outcome {
     pub cost: Cost,
 }
 
+/// What is recorded when a sender has processed an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AtAck {
+    /// Nothing.
+    Nothing,
+    /// A row of `tcp_info`, or one of `senders` in the window of the log of packets.
+    Rows,
+}
+
 /// Hosts, links and applications, ready to run.
 pub struct World {
     pub(crate) end: SimTime,
@@ -88,6 +97,7 @@ pub struct World {
     /// Of sojourn times.
     pub(crate) slot: Slot,
     pub(crate) tcp_info_rows: TcpInfoRows,
+    pub(crate) at_ack: AtAck,
     pub(crate) routes: Routes<DeviceId>,
     pub(crate) devices: Vec<Device>,
     /// What changes in the run; `Event::Change` says which.
@@ -382,13 +392,18 @@ impl World {
         self.refuse_leaks();
         // Whoever writes the tables does it where the network was.
         drop((self.sockets, self.conversations, self.planned, self.devices));
-        let Context { journal, captures, cost, .. } = self.context;
+        let Context { mut journal, mut captures, cost, .. } = self.context;
+        if let Some(log) = captures.log.take() {
+            log.finish(&mut journal.record);
+        }
         Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }
     }
 }
 
 #[cfg(test)]
 mod kind_tests;
+#[cfg(test)]
+mod packet_tests;
 #[cfg(test)]
 mod past_tests;
 #[cfg(test)]

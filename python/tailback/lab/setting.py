@@ -42,6 +42,8 @@ class Wanted(Struct, frozen=True):
     text: str
     choices: Mapping[str, str] = {}
     repeat: int = 1
+    window: tuple[float, float] | None = None
+    """In s: where each packet of the first seed is in this window of time is wanted, and nothing else."""
     settings: Sequence[Named] = ()
     """All settings of the page, for an axis of them."""
 
@@ -76,7 +78,7 @@ def read(wanted: Wanted, place: Place) -> Setting:
         labels = {axis.name: [choice.label for choice in axis.choices] for axis in grid}
         experiment = scenario.loads(
             wanted.text,
-            [*_fixed(labels, wanted.choices), f"repeat={wanted.repeat}"],
+            [*_fixed(labels, wanted.choices), *_asked(wanted)],
             file=str(place.folder / place.name),
         )
         findings = [
@@ -126,6 +128,14 @@ def _fixed(labels: Mapping[str, Sequence[str]], choices: Mapping[str, str]) -> I
         value = choices.get(name, known[0])
         # A label may be any text; another value is read as what it means in YAML.
         yield f"{name}={json.dumps(value) if value in known else value}"
+
+
+def _asked(wanted: Wanted) -> list[str]:
+    """What the page asks for beside the file, as `--set` has it."""
+    if wanted.window is None:
+        return [f"repeat={wanted.repeat}"]
+    begin, end = wanted.window
+    return ["repeat=1", f"measure.packets=[{begin:.9f}s, {end:.9f}s]"]
 
 
 def _chosen(knob: Knob, choices: Mapping[str, str]) -> Knob:

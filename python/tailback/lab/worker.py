@@ -19,8 +19,10 @@ from tailback import sweep
 from tailback.analysis.quantities import WrongBound
 from tailback.backends import Unsuitable
 from tailback.lab import frames, setting
+from tailback.lab.packets import packets
 from tailback.lab.picture import picture
 from tailback.limits import trust
+from tailback.results import Results
 from tailback.scenario import ScenarioError
 
 
@@ -49,9 +51,10 @@ class Worker:
     def serve(self) -> None:
         """Until the input ends."""
         while (message := self._queue.get()) is not None:
-            if message["type"] == "show":
+            if message["type"] in ("show", "packets"):
                 self.stopped.clear()
-                self._show(msgspec.convert(message["wanted"], setting.Wanted))
+                wanted = msgspec.convert(message["wanted"], setting.Wanted)
+                self._show(wanted) if message["type"] == "show" else self._log(wanted)
             else:
                 self._answer(message["type"], msgspec.convert(message["wanted"], setting.Wanted))
 
@@ -82,20 +85,42 @@ class Worker:
         if answer is not None and answer["type"] == "go":
             self._simulate(wanted, found)
 
-    def _simulate(self, wanted: setting.Wanted, found: setting.Setting) -> None:
+    def _log(self, wanted: setting.Wanted) -> None:
+        """Where each packet is in a window."""
         try:
-            conditions = sweep.expected(found.experiment)
+            found = setting.read(wanted, self._place)
+        except setting.Refused as refused:
+            self.say("refused", wanted, findings=refused.findings)
+            return
+        ran = self._run(wanted, found)
+        if ran is not None:
+            self.say("packets", wanted, view=packets(ran[1].runs[0]))
+
+    def _run(self, wanted: setting.Wanted, found: setting.Setting) -> tuple[list[sweep.Outcome], Results] | None:
+        """Runs a setting; `None` if that fails, which it says."""
+        try:
             outcomes, results = sweep.simulate(found.experiment, None, _Watch(self, wanted))
         except Stopped:
             self.say("stopped", wanted)
-            return
+            return None
         except (ScenarioError, Unsuitable, WrongBound) as error:
             self.say("failed", wanted, message=str(error))
-            return
+            return None
         wrong = [str(outcome.error) for outcome in outcomes if outcome.status != "ok"]
         if wrong:
             self.say("failed", wanted, message=wrong[0])
-        else:
+            return None
+        return outcomes, results
+
+    def _simulate(self, wanted: setting.Wanted, found: setting.Setting) -> None:
+        try:
+            conditions = sweep.expected(found.experiment)
+        except (ScenarioError, WrongBound) as error:
+            self.say("failed", wanted, message=str(error))
+            return
+        ran = self._run(wanted, found)
+        if ran is not None:
+            outcomes, results = ran
             # What is relative to the best of all configurations has no meaning for one.
             judged = [each for each in sweep.verdicts(conditions, outcomes) if not each.bound.of_best]
             expect = [{"text": str(each.bound), "holds": each.holds} for each in judged]

@@ -46,6 +46,8 @@ class Record(Part, frozen=True, kw_only=True):
     events: bool
     pcap: tuple[int, ...] = ()
     """Indices of the hosts whose packets are captured."""
+    packets_ns: tuple[Nanoseconds, Nanoseconds] | None = None
+    """The window in which it is recorded where each packet is."""
 
 
 class ControlSource(Part, frozen=True, kw_only=True):

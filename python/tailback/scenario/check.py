@@ -48,6 +48,7 @@ def problems(keys: Keys) -> list[Problem]:
         *_traffic(keys, network),
         *_programs(keys, network),
         *_captured(keys, network),
+        *_logged(keys),
         *_own_controls(keys),
     ]
     # The window follows from the times of the flows, so it is only checked if those are valid.
@@ -84,6 +85,19 @@ def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
         if host not in network.places:
             hint = f"capture at one of {', '.join(network.hosts)}"
             yield Problem(("measure", "pcap", place), f"there is no host `{host}`", hint)
+
+
+def _logged(keys: Keys) -> Iterator[Problem]:
+    """The window of the table `packets`."""
+    if keys.measure.packets is None:
+        return
+    start, stop = keys.measure.packets
+    shown = f"`[{time_word(start)}, {time_word(stop)}]`"
+    if start >= stop:
+        yield Problem(("measure", "packets"), f"{shown} ends before it begins", "write [from, to]: [10s, 10.2s]")
+    elif stop > keys.duration:
+        hint = f"the run lasts {time_word(keys.duration)}: end the window by then"
+        yield Problem(("measure", "packets"), f"{shown} lies outside the run", hint)
 
 
 def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:

@@ -63,7 +63,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "": {
         "rate bandwidth bw capacity speed delay latency loss jitter mtu": _LINK,
         "rtt base_rtt": _RTT,
-        "warmup warm_up window interval pcap tcp_info capture": _MEASURE,
+        "warmup warm_up window interval pcap packets tcp_info capture": _MEASURE,
         "tcp udp ping request page video call game preset": _FLOW,
         "sysctl sysctls stack": _HOST,
         "ecn tcp_ecn": _ECN,

@@ -296,4 +296,5 @@ def _record(keys: Keys, network: Network) -> resolved.Record:
         tcp_info=measure.tcp_info,
         events=defaults.EVENTS,
         pcap=tuple(sorted({network.places[host] for host in measure.pcap})),
+        packets_ns=None if measure.packets is None else (measure.packets[0], measure.packets[1]),
     )

@@ -58,7 +58,7 @@ traffic:
 duration: 300ms
 vary:
   offloads: ["off", gso, "on"]
-  watched: {no: {measure: {pcap: []}}, yes: {measure: {pcap: [a, r, b]}}}
+  watched: {no: {measure: {pcap: []}}, yes: {measure: {pcap: [a, r, b], packets: [0s, 300ms]}}}
 """
 
 

@@ -165,6 +165,91 @@ def test_what_was_found_is_saved_as_an_axis_and_as_a_page_without_a_server(
     alone.context.close()
 
 
+def told(page: Page) -> str:
+    return page.locator("#packets ul:not(.legend)").inner_text()
+
+
+def clock(page: Page) -> float:
+    return float(page.locator("#packets output").inner_text().split()[0])
+
+
+def looked(page: Page, begin: str, length: str = "50 ms") -> None:
+    """Opens the packet view at a time."""
+    page.get_by_label("from (s)", exact=True).fill(begin)
+    page.get_by_label("for", exact=True).select_option(label=length)
+    page.click("#look")
+    page.wait_for_selector("#packets canvas")
+
+
+def test_packets_of_an_instant_are_drawn_and_told_and_time_is_stepped_and_scrubbed(
+    browser: Browser, lab: Served
+) -> None:
+    with opened(browser, lab.address) as page:
+        looked(page, "2")
+        assert re.search(r"router -> server: \d+ in the queue \(upload\.\d \d+", told(page))
+        assert re.search(r"upload\.1: held by \w+.*, \d+ of \d+ segments of cwnd in flight", told(page))
+        image = "document.querySelector('#packets canvas').toDataURL()"
+        before, words, now = page.evaluate(image), told(page), clock(page)
+        page.get_by_role("button", name="Step", exact=True).focus()
+        for _ in range(5):
+            page.keyboard.press("Enter")
+        # A change comes every few hundred microseconds on this line.
+        assert now < clock(page) < now + 0.02
+        assert page.evaluate(image) != before
+        page.get_by_role("button", name="Step back").click()
+        page.get_by_label("instant", exact=True).focus()
+        page.keyboard.press("Home")
+        assert clock(page) == 2.0
+        page.keyboard.press("End")
+        assert clock(page) == pytest.approx(2.05)
+        assert told(page) != words
+        alternative = page.locator("#packets canvas").get_attribute("aria-label") or ""
+        assert alternative.startswith("The network at 2.05")
+        assert "in the queue" in alternative
+        pictured(page, lambda: page.get_by_label("buffer").select_option("100"))
+        # They were those of another setting.
+        assert not page.locator("#packets canvas").is_visible()
+
+
+def test_time_plays_slowly_and_stands_still_where_motion_is_reduced(browser: Browser, lab: Served) -> None:
+    with opened(browser, lab.address) as page:
+        looked(page, "2", "1 s")
+        now = clock(page)
+        page.get_by_label("speed", exact=True).select_option(label="1/10")
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_function(
+            f"() => parseFloat(document.querySelector('#packets output').textContent) > {now + 0.002}"
+        )
+        page.get_by_role("button", name="Pause").click()
+        stopped = clock(page)
+        page.get_by_role("button", name="Step", exact=True).click()
+        assert 0 < clock(page) - stopped < 0.1
+    with opened(browser, lab.address, reduced_motion="reduce") as page:
+        looked(page, "2")
+        assert not page.get_by_role("button", name="Play").is_visible()
+
+
+def test_on_wifi_ppdus_are_on_the_air_and_the_air_has_a_strip(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(
+        "links: [{wifi: {ap: router, stations: [a, b]}, standard: 802.11n, width: 20MHz, mcs: 4, driver: ath9k},\n"
+        "        {ends: [router, server], rate: 1gbit, delay: 1ms}]\n"
+        "traffic: [{tcp: a -> server, name: up}, {tcp: b -> server, name: too}]\nduration: 2s\nmeasure: {warmup: 0s}\n"
+    )
+    with served(tmp_path, "x.yaml") as lab, opened(browser, lab.address) as page:
+        shares = page.locator("figure[data-quantity=air] [role=img]").get_attribute("aria-label") or ""
+        assert re.search(r"air: .*\b[ab] \d\d %", shares)
+        looked(page, "1")
+        step = page.get_by_role("button", name="Step", exact=True)
+        words = []
+        for _ in range(60):
+            words.append(told(page))
+            step.click()
+        said = "\n".join(words)
+        assert re.search(r"on the air: [ab] to router, \d+ MPDUs in [\d.]+ ms, of which \d+ arrive, closed by ", said)
+        assert re.search(r"waiting for the medium: .*\b[ab]\b", said)
+        assert re.search(r"[ab] -> air: .*in the driver or on the air", said)
+
+
 def test_two_browsers_have_settings_of_their_own(browser: Browser, lab: Served) -> None:
     with opened(browser, lab.address) as one, opened(browser, lab.address) as two:
         pictured(one, lambda: one.get_by_label("buffer").select_option("100"))
@@ -225,5 +310,6 @@ def test_dark_and_light_pages_have_no_violation_of_axe(browser: Browser, lab: Se
     with opened(browser, lab.address, color_scheme=scheme) as page:
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
         page.click("#pin")
+        looked(page, "2")
         found = Axe().run(page).response["violations"]
         assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found] == []

@@ -53,7 +53,7 @@ UDP = {"kind": "udp", "name": "udp", "from": 0, "to": 1, "start_ns": 0, "stop_ns
         {"routes": [{"host": 0, "to": 1, "link": 0}], "kernel": "mine"},
         {"qdiscs": [{"host": 0, "link": 0, "root": TREE}]},
         {"traffic": [TCP | {"ip": 6, "dscp": 46}, UDP | {"dscp": 1}, PING | {"protocol": "udp"}]},
-        {"record": {**RECORD, "pcap": [0, 1]}},
+        {"record": {**RECORD, "pcap": [0, 1], "packets_ns": [0, 1]}},
     ],
 )  # fmt: skip
 def test_a_scenario_is_written_as_it_was_read(changed: dict[str, Any]) -> None:

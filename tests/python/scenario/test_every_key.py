@@ -71,8 +71,8 @@ TELLS = frozenset(
 """Keys that tell what an entry is. With a wrong word it may be nothing, and then no other key is looked at."""
 
 FREE = frozenset(("title", "name", "group", "kernel", "channel", "let", "vary", "hosts", "routes", "qdiscs", "expect",
-                  "sysctl", "nic", "measure", "edca", "access", "pcap", "schedule", "hidden", "environment", "run",
-                  "input", "user", "files"))  # fmt: skip
+                  "sysctl", "nic", "measure", "edca", "access", "pcap", "packets", "schedule", "hidden", "environment",
+                  "run", "input", "user", "files"))  # fmt: skip
 """Keys of names, which may be such words, and of mappings and lists, which may be empty."""
 
 

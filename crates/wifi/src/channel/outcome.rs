@@ -50,6 +50,9 @@ pub struct Output {
     pub outcomes: Vec<Outcome>,
     /// The packets of all [`Outcome::Received`].
     pub received: PacketBoxes,
+    /// Where the packets of all [`Outcome::Sent`] were in memory, and whether they arrived; empty unless
+    /// [`Channel::note_mpdus`](crate::Channel::note_mpdus) was called.
+    pub mpdus: Vec<(usize, bool)>,
 }
 
 impl Output {
@@ -92,6 +95,8 @@ pub struct Ppdu {
     pub queued: u32,
     /// Why it is not longer.
     pub closed_by: ClosedBy,
+    /// How many of the next entries of [`Output::mpdus`] are its packets.
+    pub noted: u32,
 }
 
 /// Records a PPDU, or its RTS without a CTS, at its end.
@@ -115,5 +120,6 @@ pub(super) fn row_of(aggregate: &Aggregate, from: StationId, exchange: &Exchange
         access_delay: began.since(aggregate.at_head),
         queued: aggregate.left_behind,
         closed_by: aggregate.closed_by,
+        noted: 0,
     }
 }

@@ -4,10 +4,12 @@
 use tailback_packet::HostId;
 use tailback_tcp::Offers;
 use tailback_traffic::Traffic;
+use tailback_units::SimTime;
 
 use super::radio;
 use super::sysctl::settings;
 use crate::capture::{CapturedSocket, Captures, Keeps};
+use crate::packet_log::PacketLog;
 use crate::scenario::{Scenario, SysctlValue};
 use crate::topology::Topology;
 use crate::{BuildError, DeviceId};
@@ -19,16 +21,39 @@ const MAX_SCALE: u8 = 14;
 
 /// The captures of the scenario.
 pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Result<Captures, BuildError> {
-    if scenario.record.pcap.is_empty() {
+    let record = &scenario.record;
+    if record.pcap.is_empty() && record.packets_ns.is_none() {
         return Ok(Captures::default());
     }
     let has_content = scenario.traffic.iter().any(|traffic| matches!(traffic, Traffic::Endpoint(_)));
     let keeps = if has_content { Keeps::Content } else { Keeps::Headers };
     let mut captures = Captures::new(topology.devices(), sockets(scenario)?, keeps);
-    for &host in &scenario.record.pcap {
+    for &host in &record.pcap {
         captures.add(&scenario.hosts[usize::from(host)].name, interfaces(scenario, topology, host));
     }
-    Ok(captures)
+    Ok(match record.packets_ns {
+        None => captures,
+        Some(window) => {
+            let window = window.map(SimTime::from_nanos);
+            captures.with_log(PacketLog::new(window, hosts_of_devices(scenario, topology)))
+        }
+    })
+}
+
+/// The host of each device.
+fn hosts_of_devices(scenario: &Scenario, topology: &Topology) -> Vec<HostId> {
+    let mut hosts = vec![HostId(0); topology.devices()];
+    for (link, each) in scenario.links.iter().enumerate() {
+        for end in 0..2 {
+            hosts[DeviceId::of_wire(link, end).index()] = HostId(each.ends[end]);
+        }
+    }
+    for (index, cell) in scenario.cells.iter().enumerate() {
+        for number in 0..=cell.stations.len() {
+            hosts[topology.radio(index, number).index()] = HostId(radio::host(cell, number));
+        }
+    }
+    hosts
 }
 
 /// The devices of a host, and what each sends towards: a neighbour, or a cell.

@@ -90,6 +90,10 @@ impl Device {
             self.capture_received(&packet, context);
             return context.backlog.push_back((self.peer, packet));
         };
+        if let Some(log) = &mut context.captures.log {
+            // GRO merges packets before they are captured.
+            log.arrived(self.peer, &packet, context.now);
+        }
         if let Some(interrupt) = napi.hold(packet, context.now) {
             context.wake_at(interrupt, Event::Poll(self.id));
         }
@@ -167,6 +171,9 @@ impl Device {
     fn capture_received(&self, packet: &Packet, context: &mut Context) {
         if !context.captures.is_off() {
             context.captures.received((self.id, self.id.at_other_end()), packet, context.now);
+            if let Some(log) = &mut context.captures.log {
+                log.arrived(self.peer, packet, context.now);
+            }
         }
     }
 }

@@ -54,9 +54,33 @@ impl Device {
             self.note_mark(&packet, context);
         }
         if !context.captures.is_off() {
-            let to = self.receiver(&packet, context);
-            context.captures.sent((self.id, to), &packet, context.now);
+            return self.start_captured(packet, context);
         }
+        self.put_on_medium(packet, context);
+    }
+
+    /// As [`Device::start_xmit`] for a packet that is captured or logged.
+    #[cold]
+    fn start_captured(&mut self, packet: Box<Packet>, context: &mut Context) {
+        let to = self.receiver(&packet, context);
+        context.captures.sent((self.id, to), &packet, context.now);
+        let place = packet.place();
+        let waits = self.nic.is_some() || self.radio.is_some();
+        let times = (context.now, (!waits).then_some(context.now));
+        if let Some(log) = &mut context.captures.log {
+            log.dequeued(self.id, &packet, times, &context.journal);
+        }
+        self.put_on_medium(packet, context);
+        if self.nic.is_some()
+            && let Some(log) = &mut context.captures.log
+            && let Some(departure) = self.wire.last_departure()
+        {
+            log.departs(place, departure);
+        }
+    }
+
+    #[inline(always)]
+    fn put_on_medium(&mut self, packet: Box<Packet>, context: &mut Context) {
         match &mut self.nic {
             Some(nic) if nic.has_rate() => self.enter_ring(packet, context),
             Some(nic) => {
@@ -149,7 +173,14 @@ impl Device {
         return_to_ring(&mut self.wire, nic, context.now);
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
-        self.wire.reschedule(|packet| nic.occupy(packet, context.now));
+        let log = &mut context.captures.log;
+        self.wire.reschedule(|packet| {
+            let departure = nic.occupy(packet, context.now);
+            if let Some(log) = log {
+                log.departs(packet.place(), departure);
+            }
+            departure
+        });
         // The time of the completion that is waited for has changed.
         self.completion = SimTime::NEVER;
         let waits = self.run(context);

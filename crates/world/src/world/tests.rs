@@ -231,7 +231,7 @@ fn an_unknown_congestion_control_is_refused_with_its_path() {
 }
 
 /// The discipline of the client's device.
-fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
+pub(super) fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
     vec![serde_json::from_str(&format!(r#"{{"host": 0, "link": 0, "root": {root}}}"#)).unwrap()]
 }
 

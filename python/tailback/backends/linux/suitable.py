@@ -217,3 +217,6 @@ def _size_tables(scenario: Scenario) -> Iterator[Finding]:
 def _record(scenario: Scenario) -> Iterator[Finding]:
     if scenario.record.tcp_info == "ack":
         yield "`tcp_info` after each ACK; from outside it can be read at intervals only", "remove `measure.tcp_info`"
+    if scenario.record.packets_ns is not None:
+        what = "`packets`, where each packet is; a kernel is not seen from inside"
+        yield what, "remove `measure.packets`, use `measure.pcap`, or run it on the simulator, --backend sim"

@@ -83,6 +83,12 @@ class Measure(Section):
     )
     interval: Span = Field(defaults.INTERVAL, validate_default=True, description="Sampling interval of the tables.")
     pcap: list[Name] = Field([], description="Hosts whose packets are captured, one pcapng file per host and run.")
+    packets: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = Field(
+        None,
+        description="Window [from, to] in which it is recorded where each packet is; each has a row for each device. "
+        "Only on the simulator.",
+        examples=[["10s", "10.2s"]],
+    )
     tcp_info: Literal["interval", "ack"] = Field(
         "interval", description="Sample tcp_info every interval, or also after every ACK."
     )
