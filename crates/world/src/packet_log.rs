@@ -213,7 +213,7 @@ impl PacketLog {
             Payload::Tcp(segment) => self.what_segment(packet.from, segment, is_first),
             Payload::EchoRequest { .. } => "ping",
             Payload::EchoReply { .. } => "pong",
-            Payload::Datagram { .. } => "datagram",
+            Payload::Datagram { .. } | Payload::Content { .. } => "datagram",
             Payload::Damaged => "damaged",
         }
     }
@@ -259,7 +259,7 @@ fn seq(packet: &Packet) -> Option<u64> {
         Payload::EchoRequest { seq } | Payload::EchoReply { seq } | Payload::Datagram { seq, .. } => {
             Some(u64::from(*seq))
         }
-        Payload::Damaged => None,
+        Payload::Content { .. } | Payload::Damaged => None,
     }
 }
 
