@@ -410,7 +410,7 @@ impl LowLatencyFor {
 
 /// A gain in 1/256 Hz in the kernel's unit, cut off as there. [linux-7.3 dualpi2_scale_alpha_beta]
 fn scaled(gain: u64) -> i64 {
-    ((u128::from(gain) * u128::from(ONE) >> (8 - GAIN_SHIFT)) as u64 / SECOND).cast_signed()
+    (((u128::from(gain) * u128::from(ONE)) >> (8 - GAIN_SHIFT)) as u64 / SECOND).cast_signed()
 }
 
 /// What decides about the packet that leaves next.
