@@ -24,7 +24,7 @@ FORMS: Mapping[str, of_kernels.Form] = {**of_kernels.FORMS, "tcp_info_receiver":
 def simulated() -> Iterator[tuple[str, str, str, str]]:
     """Table, column, kind and unit of all tables that the simulator makes."""
     for name in ("cells", "traffic", "recovery"):
-        for run in tailback.simulate(RUNS / f"{name}.yaml").runs:
+        for run in tailback.simulate(RUNS / f"{name}.yaml", settings=["measure.packets=[0s, 20ms]"]).runs:
             assert isinstance(run, RunInMemory)
             for table, has in run.finished.tables.items():
                 yield from ((table, column, kind, unit or "") for column, kind, unit in has.columns)
