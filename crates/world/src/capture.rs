@@ -80,7 +80,14 @@ impl Captures {
             Keeps::Headers => SNAP_LENGTH,
             Keeps::Content => WHOLE,
         };
-        Captures { is_on: false, log: None, files: Vec::new(), snap_length, taps: vec![None; devices], sockets }
+        Captures {
+            is_on: false,
+            log: None,
+            files: Vec::new(),
+            snap_length,
+            taps: vec![None; devices],
+            sockets,
+        }
     }
 
     /// Logs packets, too.

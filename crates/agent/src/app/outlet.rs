@@ -56,7 +56,9 @@ impl Content {
             Carrier::Echo { protocol: EchoProtocol::Udp, .. } => {
                 Content::Number(token.map(|token| half(token).to_vec()).unwrap_or_default())
             }
-            Carrier::Datagrams { .. } | Carrier::Tcp(_) | Carrier::Endpoints { .. } => Content::Stamp(half(token.unwrap_or_default())),
+            Carrier::Datagrams { .. } | Carrier::Tcp(_) | Carrier::Endpoints { .. } => {
+                Content::Stamp(half(token.unwrap_or_default()))
+            }
         }
     }
 
