@@ -33,7 +33,8 @@ pub enum Error {
     },
     /// An endpoint gives a datagram that its path cannot carry.
     #[error(
-        "endpoints `{name}` at {now:?}: a datagram of {bytes} bytes, and the path carries {most} at most"
+        "endpoints `{name}` at {} s: a datagram of {bytes} bytes, and the path carries {most} at most",
+        now.as_secs_f64()
     )]
     TooLong {
         /// The name of the traffic.
@@ -47,8 +48,10 @@ pub enum Error {
     },
     /// An endpoint wants to be called at once, again and again.
     #[error(
-        "endpoints `{name}`: time stands still at {now:?}: `timeout` gives {asked:?}, and nothing changes when it is called; \
-         let `expired` move it on"
+        "endpoints `{name}`: time stands still at {} s: `timeout` gives {} s, and nothing changes when it is called; \
+         let `expired` move it on",
+        now.as_secs_f64(),
+        asked.as_secs_f64()
     )]
     StandsStill {
         /// The name of the traffic.

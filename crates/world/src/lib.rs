@@ -50,6 +50,7 @@ mod schedule;
 mod socket;
 mod sojourns;
 mod stacks;
+mod stepping;
 mod syscalls;
 mod timers;
 mod topology;

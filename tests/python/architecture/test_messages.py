@@ -13,7 +13,7 @@ FORMAT = re.compile(r"\{[a-z_.]*:#?\?\}")
 MEANT = {
     ("agent/src/guard.rs", "value"), ("agent/src/network.rs", "value"), ("agent/src/serve.rs", "value"),
     ("module/src/file.rs", "name"), ("air/src/message.rs", "kind"), ("air/src/source.rs", "answer"),
-    ("air/src/line.rs", "bytes"), ("bench/src/bin/run-scenario.rs", ""),
+    ("air/src/line.rs", "bytes"), ("bench/src/bin/run-scenario.rs", ""), ("bench/src/bin/compare-scenarios.rs", "cost"),
 }  # fmt: skip
 
 

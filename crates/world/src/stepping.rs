@@ -1,0 +1,137 @@
+//! The world in steps, for whoever drives it: time passes to the next instant at which an endpoint is to be told something,
+//! and endpoints send at that instant (`endpoints.rs`).
+
+use tailback_packet::{Ecn, Packet, Payload, SocketId};
+use tailback_units::{Bytes, SimTime, Span};
+
+use crate::conversation::Sampled;
+use crate::endpoints::{Endpoints, Happening, Port, SendError};
+use crate::world::World;
+use crate::{Event, RunError};
+
+impl World {
+    /// The ports of the `endpoint` traffic of this name: that of its first host, that of its second.
+    pub fn ports(&self, name: &str) -> Option<[Port; 2]> {
+        self.endpoints.pairs.iter().find(|pair| pair.name == name).map(|pair| pair.ports)
+    }
+
+    /// The time of the run.
+    pub fn now(&self) -> SimTime {
+        self.context.now
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> SimTime {
+        self.end
+    }
+
+    /// Processes all events up to `until`, or to the instant at which endpoints are to be told something, or to the end of
+    /// the run; the time is then what it returns.
+    pub fn advance_to(&mut self, until: SimTime) -> Result<SimTime, RunError> {
+        let until = until.min(self.end).max(self.context.now);
+        let last =
+            if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
+        while self.endpoints.is_told_nothing() {
+            self.pause_at(until);
+            if !self.process_next(last)? {
+                self.context.now = until;
+                break;
+            }
+        }
+        self.check_standstill()?;
+        Ok(self.context.now)
+    }
+
+    /// What has happened to endpoints until now, in its order; [`World::advance_to`] goes on once it is taken.
+    pub fn happenings(&mut self) -> impl Iterator<Item = Happening> {
+        let Endpoints { arrived, writable, .. } = &mut self.endpoints;
+        arrived.drain(..).chain(writable.drain(..).map(|id| Happening::Writable { port: Port(id) }))
+    }
+
+    /// Sends a datagram now. It leaves no earlier than at `departure`, where a discipline keeps such times (`fq`, `etf`):
+    /// `SO_TXTIME`.
+    pub fn send_datagram(
+        &mut self,
+        port: Port,
+        data: Box<[u8]>,
+        ecn: Ecn,
+        departure: Option<SimTime>,
+    ) -> Result<(), SendError> {
+        let most = self.endpoints.most(port);
+        let size = u32::try_from(data.len()).ok().filter(|&size| size <= most);
+        let size = size.ok_or(SendError::TooLong { most })?;
+        if !self.has_room(port.0) {
+            return Err(SendError::WouldBlock(data));
+        }
+        let now = self.context.now;
+        let mut packet = self.sockets.udp(port.0).datagram(size, Payload::Content { sent: now, data }, now);
+        packet.ecn = ecn;
+        packet.departure = departure.map_or(now, |at| at.max(now));
+        if is_first(port.0)
+            && let Sampled::Datagrams(counts) = self.sampled_of(port.0)
+        {
+            counts.sent += 1;
+        }
+        let packet = self.context.in_box(packet);
+        self.originate(packet);
+        self.settle();
+        Ok(())
+    }
+
+    /// The next event happens, unless it lies after `last`.
+    #[inline(never)]
+    fn process_next(&mut self, last: SimTime) -> Result<bool, RunError> {
+        if !self.context.calendar.pass_to_next(last) {
+            return Ok(false);
+        }
+        let Some(event) = self.context.calendar.present() else { return Ok(false) };
+        self.context.now = self.context.calendar.now();
+        if event == Event::Pause {
+            self.endpoints.pause = None;
+        }
+        if self.events.count() {
+            self.check_between_events(event, &())?;
+        }
+        self.dispatch(event, &())?;
+        Ok(true)
+    }
+
+    /// A socket that passes the time until its next segment passes no pause.
+    fn pause_at(&mut self, until: SimTime) {
+        if self.endpoints.pause.is_none_or(|pause| until < pause) && until > self.context.now {
+            self.endpoints.pause = Some(until);
+            self.context.wake_at(until, Event::Pause);
+        }
+    }
+
+    /// A datagram of an endpoint has arrived at the other.
+    pub(crate) fn arrived_at_endpoint(&mut self, mut packet: Box<Packet>) {
+        let Payload::Content { sent, data } = &mut packet.payload else { return };
+        let (sent, data) = (*sent, std::mem::take(data));
+        if !is_first(packet.to) {
+            self.count_arrived(packet.to, data.len() as u64, self.context.now.since(sent));
+        }
+        self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
+        self.context.keep_box(packet);
+    }
+
+    fn count_arrived(&mut self, at: SocketId, bytes: u64, delay: Span) {
+        let conversation = self.sockets.conversation(at);
+        self.conversations[conversation.0 as usize].read += Bytes(bytes);
+        if let Sampled::Datagrams(counts) = self.sampled_of(at) {
+            counts.received += 1;
+            counts.delays += delay;
+            counts.longest = counts.longest.max(delay);
+        }
+    }
+
+    fn sampled_of(&mut self, socket: SocketId) -> &mut Sampled {
+        let conversation = self.sockets.conversation(socket);
+        &mut self.conversations[conversation.0 as usize].sampled
+    }
+}
+
+/// The socket of the first host of its pair.
+fn is_first(socket: SocketId) -> bool {
+    socket.0.is_multiple_of(2)
+}
