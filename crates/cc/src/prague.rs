@@ -55,6 +55,8 @@ const CWND_BITS: u32 = 20;
 const SEGMENT: u64 = 1 << CWND_BITS;
 /// The lowest rate, in byte/s. [prague-v0.7 MINIMUM_RATE]
 const MIN_RATE: u64 = 12_500;
+/// Beyond every link; what is computed of a rate fits into 64 bits.
+const MAX_RATE: u64 = 1 << 56;
 /// Fraction bits of the mean RTT. [prague-v0.7 HSRTT_SHIFT]
 const MEAN_RTT_BITS: u32 = 7;
 /// An skb lasts 2 to the power of minus this seconds. [prague-v0.7 prague_burst_shift]
@@ -384,7 +386,7 @@ impl Prague {
             rate = if half <= elapsed { rate - apart } else { rate + apart };
         } else {
             let segments = (self.cwnd >> CWND_BITS).max(flow.in_flight.0.into());
-            rate = (self.rate_of_segment(flow) * segments).max(MIN_RATE);
+            rate = self.rate_of_segment(flow).saturating_mul(segments).clamp(MIN_RATE, MAX_RATE);
             self.rate = rate;
         }
         if window.cwnd.0 < window.ssthresh.0 / 2 {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use tailback_units::Segs;
 
-use super::{CWND_BITS, Controlled, MEAN_RTT_BITS, MIN_RATE, Prague, SEGMENT, SRTT_PER_SEC};
+use super::{CWND_BITS, Controlled, MAX_RATE, MEAN_RTT_BITS, MIN_RATE, Prague, SEGMENT, SRTT_PER_SEC};
 use crate::{Flow, RateSample, Window};
 
 /// The least window, in segments. [prague-v0.7 MIN_CWND_RTT]
@@ -53,19 +53,20 @@ impl Prague {
 
     fn grow(&mut self, unmarked: u64, flow: &Flow, window: &Window) {
         if self.controls_rate(window) {
-            let rtt = self.virtual_rtt(flow);
-            let more = ((unmarked * PACKET) << SECOND_BITS) / rtt;
-            let segments = (self.rate * rtt).div_ceil(u64::from(flow.mtu) << SECOND_BITS);
+            let rtt = u128::from(self.virtual_rtt(flow));
+            let more = ((u128::from(unmarked) * u128::from(PACKET)) << SECOND_BITS) / rtt;
+            let segments = (u128::from(self.rate) * rtt).div_ceil(u128::from(flow.mtu) << SECOND_BITS);
             if segments > 0 {
-                self.rate += nearest(more.into(), segments.into());
+                self.rate = self.rate.saturating_add(nearest(more, segments)).min(MAX_RATE);
             }
-            self.cwnd = (self.cwnd + unmarked).max(self.cwnd_of_rate(flow));
+            self.cwnd = self.cwnd.saturating_add(unmarked).max(self.cwnd_of_rate(flow));
         } else {
-            let more = u128::from(unmarked * self.growth);
+            let more = u128::from(unmarked) * u128::from(self.growth);
             let per_cwnd =
                 if self.cwnd > 0 { nearest(more << CWND_BITS, self.cwnd.into()) } else { more as u64 };
-            self.cwnd += unmarked.max(per_cwnd * PACKET / u64::from(flow.mtu));
-            self.rate = (self.rate + unmarked).max(self.rate_of_cwnd(flow));
+            let grown = per_cwnd.saturating_mul(PACKET) / u64::from(flow.mtu);
+            self.cwnd = self.cwnd.saturating_add(unmarked.max(grown));
+            self.rate = self.rate.saturating_add(unmarked).min(MAX_RATE).max(self.rate_of_cwnd(flow));
         }
     }
 
@@ -122,7 +123,7 @@ impl Prague {
 
     pub(super) fn rate_of_cwnd(&self, flow: &Flow) -> u64 {
         let rate = (u128::from(self.rate_of_segment(flow)) * u128::from(self.cwnd)) >> CWND_BITS;
-        (rate as u64).max(MIN_RATE)
+        u64::try_from(rate).unwrap_or(MAX_RATE).clamp(MIN_RATE, MAX_RATE)
     }
 
     pub(super) fn cwnd_of_rate(&self, flow: &Flow) -> u64 {
