@@ -161,7 +161,9 @@ mod tests {
                 row.name
             );
             assert!(
-                head.contains("[linux-6.12 sch_") || head.contains("[linux-6.17 sch_"),
+                ["6.12", "6.17", "7.3"]
+                    .iter()
+                    .any(|version| head.contains(&format!("[linux-{version} sch_"))),
                 "the comment (//!) at the head of `{}` names no source: [linux-6.12 sch_FILE.c]",
                 row.name
             );
