@@ -73,7 +73,7 @@ types: $(VENV)/.tools $(VENV)/.package
 	@scripts/timed.sh mypy $(BIN)/mypy
 
 # Examples in documentation are run where there are some: a test in tests/python/architecture knows where.
-WITH_EXAMPLES := --package tailback-engine --package tailback-properties --package tailback-record --package tailback-table
+WITH_EXAMPLES := --package tailback-engine --package tailback-net --package tailback-properties --package tailback-record --package tailback-table
 test-rust: ## the tests of the crates
 	@scripts/prerequisites.sh >/dev/null
 	@scripts/timed.sh "building the tests of the crates" cargo test --quiet --locked --lib --bins --tests --no-run

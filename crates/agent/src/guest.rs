@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::clock::Clock;
 use crate::drill;
 use crate::failure::{Failure, While};
+use crate::kernel_module;
 use crate::run::{self, Run};
 use crate::sys;
 
@@ -20,6 +21,7 @@ const SETTLE_NS: u64 = 100_000_000;
 
 /// Does the job and powers off.
 pub fn main() -> ! {
+    kernel_module::be_guest();
     let folder = Path::new(FOLDER);
     let ended = whole(folder);
     let marked = run::leave_mark(folder, &ended);

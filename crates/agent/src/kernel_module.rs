@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::failure::{Failure, While};
 use crate::sys;
@@ -32,10 +33,17 @@ pub fn load(path: &str, parameters: &str) -> Result<(), Failure> {
     })
 }
 
+/// Set by process 1 of a guest. In a namespace of processes the agent is number 1, too.
+static GUEST: OnceLock<()> = OnceLock::new();
+
+/// From now on [`is_guest`]: this is process 1 of a guest.
+pub fn be_guest() {
+    let _ = GUEST.set(());
+}
+
 /// Whether the kernel is that of a guest, which is ours alone.
 pub fn is_guest() -> bool {
-    // In namespaces, the agent is the first process of one of them, with arguments.
-    std::process::id() == 1 && std::env::args_os().len() == 1
+    GUEST.get().is_some()
 }
 
 /// Leaves in `folder` what the kernel of a guest says of itself at the end.
