@@ -44,8 +44,8 @@ LEFT_OUT: Mapping[str, str] = {
 
 def is_left_out(name: str) -> bool:
     """Whether a key of the schema, such as `Keys.kernel` or `Tcp.cc.module`, is among those."""
-    mapping, _, key = name.partition(".")
-    return name in LEFT_OUT or mapping in LEFT_OUT or key in LEFT_OUT
+    _, _, key = name.partition(".")
+    return key in LEFT_OUT or any(name == left or name.startswith(f"{left}.") for left in LEFT_OUT)
 
 
 RATES = ("500kbit", "1mbit", "2mbit", "5mbit", "10mbit", "20mbit")
@@ -113,9 +113,10 @@ def _model_rule(model: type[Section], most: int = 1) -> Rule:
     return make
 
 
-def _schedule(draw: Draw, place: Place) -> list[dict[str, Any]]:
+def _schedule(draw: Draw, place: Place) -> list[dict[str, Any]] | dict[str, Any]:
     found = [mapping(draw, place, Change) for _ in range(draw.one((1, 2, 3)))]
-    return [{**change, "at": at} for change, at in zip(found, ("80ms", "150ms", "320ms"), strict=False)]
+    changes = [{**change, "at": at} for change, at in zip(found, ("80ms", "150ms", "320ms"), strict=False)]
+    return {"every": "350ms", "changes": changes} if draw.happens(0.3) else changes
 
 
 def _impairment(*words: str) -> Rule:
@@ -129,6 +130,10 @@ _IMPAIRMENTS: Mapping[str, Rule] = {
     "corrupt": _impairment("1%", "10%", "30%"),
     "reorder": _impairment("5%", "25% 50%"),
 }
+_POLICERS: Sequence[Mapping[str, str]] = (
+    {"rate": "20mbit", "burst": "100kb", "mtu": "9014b"},
+    {"rate": "20mbit", "burst": "100kb", "mtu": "9014b", "peakrate": "40mbit"},
+)
 _LASTING: Mapping[str, Rule] = {"start": _of(*TIMES), "stop": _of(*STOPS), "jitter": _of("1us", "5ms", "20ms")}
 _CONTROL: Mapping[str, Rule] = {
     "cc": lambda draw, _place: {"python": "random.py"} if draw.happens(0.2) else algorithms.control(draw)
@@ -163,7 +168,7 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "ring": _each_way(1, 2, 16, 256),
         "bql": _each_way("on", "off", True, False),
         "interrupts": _each_way("0s", "50us", "1ms"),
-        "police": _each_way("rate 5mbit burst 20kb", {"rate": "20mbit", "burst": "100kb", "mtu": "9014b"}),
+        "police": _each_way("rate 5mbit burst 20kb", *_POLICERS),
         "schedule": _schedule,
     },
     Change: {
@@ -244,7 +249,16 @@ _SIZES_BY_KIND: Mapping[str, Rule] = {
 
 _GIVEN: Mapping[type[Section], Mapping[str, float]] = {
     Keys: {"duration": 1.0, "seed": 1.0, "cc": 0.7, "tsq": 0.3, "offloads": 0.6, "measure": 0.4, "repeat": 0.1},
-    Link: {"rate": 0.7, "delay": 0.8, "loss": 0.15, "corrupt": 0.15, "bql": 0.4, "schedule": 0.2, "trace": 0.08},
+    Link: {
+        "rate": 0.7,
+        "delay": 0.8,
+        "loss": 0.15,
+        "corrupt": 0.15,
+        "bql": 0.4,
+        "schedule": 0.2,
+        "trace": 0.08,
+        "police": 0.3,
+    },
     Change: {"rate": 0.4, "delay": 0.4, "state": 0.2},
     Lan: {"rate": 0.8, "delay": 0.5},
     Wifi: {"driver": 0.7, "beacons": 0.4, "snr": 0.1, "distance": 0.1, "channel": 0.1},

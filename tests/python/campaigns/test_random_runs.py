@@ -23,7 +23,7 @@ from tailback.scenario.values import Section
 from tailback.sweep.plan import plan_of
 
 RUNS, SEED = 24, 3
-DRAWN = 1500
+DRAWN = 2200
 """Enough for the rarest key."""
 
 
