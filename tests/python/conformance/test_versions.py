@@ -51,12 +51,12 @@ def test_the_stack_of_a_version_agrees_with_its_kernel_in_one_cell(version: Vers
 
 def test_a_table_of_cells_has_a_row_for_each_that_was_measured() -> None:
     kernel = golden.read()
-    dualpi2 = next(version for version in VERSIONS if version.file == "dualpi2")
-    mine = kernel[(kernel["file"] == dualpi2.name) & (kernel["case"] == "coupled")]
-    table = judged([dualpi2], mine, jobs=2)
-    head, _, *body = report.beside(table, [dualpi2.name])
-    assert [row.split(" | ")[1] for row in body] == ["coupled"] and "goodput" in head
-    assert "**" not in body[0], "none of its figures is off"
+    version = next(version for version in VERSIONS if version.name in set(kernel["file"]))
+    of_version = kernel[kernel["file"] == version.name]
+    case = of_version["case"].iloc[0]
+    table = judged([version], of_version[of_version["case"] == case], jobs=2)
+    head, _, *body = report.beside(table, [version.name])
+    assert [row.split(" | ")[1] for row in body] == [case] and "goodput" in head
 
 
 def test_the_figures_of_kernels_have_each_run_once_and_what_it_took() -> None:

@@ -117,6 +117,7 @@ NAMED_IN_RUST: dict[str, str] = {
     "world/src/schedule.rs": "likewise",
     "drill/src/shell.rs": "what `tc` in a script of packetdrill means there, where no discipline is run",
     "agent/src/drill/commands.rs": "the discipline on which scripts begin",
+    "net/src/plan.rs": "the key of what a link does to packets",
 }
 
 

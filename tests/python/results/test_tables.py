@@ -49,7 +49,8 @@ def of_simulator() -> dict[str, _core.Table]:
     wired = to_json(loads(EVERY_KIND).runs()[0].scenario)
     wireless = next(case for case in CASES if "Wi-Fi" in case.name).resolved()
     found: dict[str, _core.Table] = {}
-    for scenario in (wired, {**wireless, "duration_ns": 500_000_000}):
+    record = {**wireless["record"], "packets_ns": [0, 500_000_000]}
+    for scenario in (wired, {**wireless, "duration_ns": 500_000_000, "record": record}):
         found |= _core.run(json.dumps(scenario), None)["tables"]
     return found
 

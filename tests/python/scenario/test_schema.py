@@ -40,9 +40,11 @@ def test_hints_know_the_keys_of_every_place() -> None:
 
 
 STUDIED = {
+    "coexistence": {"no-marks", "scalable-in-classic-queue"},
     "duel": {"no-marks"},
     "fig8b": {"netem-limit"},
     "high-delay": {"slow-start-measured"},
+    "l4s": {"no-marks", "scalable-in-classic-queue"},
     "matrix": {"ecn-not-requested", "no-marks"},
     "paths": {"adaptive-without-effect", "slow-start-measured"},
     "sysctls": {"few-pings", "large-skbs", "queue-below-bdp", "slow-start-measured"},

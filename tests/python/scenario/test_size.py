@@ -106,6 +106,9 @@ def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
         "objects",
         "video",
         "wifi",
+        "packets",
+        "mpdus",
+        "senders",
     }
     assert _core.row_bytes()["tcp_info"] > _core.row_bytes()["flows"] >= 20
 
