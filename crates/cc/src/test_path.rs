@@ -19,6 +19,24 @@ const DUPTHRESH: u64 = 3;
 /// Data segments sent before pacing begins. [linux-6.12 tcp_output.c tcp_update_skb_after_send]
 const UNPACED: u64 = 10;
 
+/// A sample without data.
+pub fn void() -> RateSample {
+    RateSample {
+        prior_delivered: 0,
+        delivered: None,
+        interval: None,
+        rtt: None,
+        losses: Segs::ZERO,
+        acked_sacked: Segs::ZERO,
+        tx_in_flight: Segs::ZERO,
+        lost: 0,
+        prior_in_flight: Segs::ZERO,
+        is_app_limited: false,
+        is_retrans: false,
+        is_ack_delayed: false,
+    }
+}
+
 /// The path.
 pub struct Path {
     pub rate: Rate,

@@ -1,7 +1,7 @@
 //! Prague on a path without loss.
 
 use super::*;
-use crate::test_path::Zeros;
+use crate::test_path::{Zeros, void};
 
 const TUNING: Tuning = Tuning {
     shift: 4,
@@ -22,20 +22,7 @@ struct Path {
 }
 
 fn sample_of(acked_sacked: Segs) -> RateSample {
-    RateSample {
-        prior_delivered: 0,
-        delivered: None,
-        interval: None,
-        rtt: None,
-        losses: Segs::ZERO,
-        acked_sacked,
-        tx_in_flight: Segs::ZERO,
-        lost: 0,
-        prior_in_flight: Segs::ZERO,
-        is_app_limited: false,
-        is_retrans: false,
-        is_ack_delayed: false,
-    }
+    RateSample { acked_sacked, ..void() }
 }
 
 impl Path {

@@ -4,7 +4,7 @@ use tailback_units::{Rate, SimTime};
 
 use super::*;
 use crate::bbr::model::FULL_ROUNDS;
-use crate::test_path::{MSS, Path, Run, Zeros};
+use crate::test_path::{MSS, Path, Run, Zeros, void};
 
 const RTT: Span = Span::from_millis(40);
 
@@ -359,24 +359,6 @@ fn gauges_have_the_names_of_tcp_cc_info() {
     assert!((40_000.0..43_000.0).contains(&shown["bbr_min_rtt"]), "{shown:?}");
     assert_eq!(shown["bbr_cwnd_gain"], 2.0);
     assert!([0.75, 1.0, 1.25].contains(&shown["bbr_pacing_gain"]));
-}
-
-/// A sample without data.
-fn void() -> RateSample {
-    RateSample {
-        prior_delivered: 0,
-        delivered: None,
-        interval: None,
-        rtt: None,
-        losses: Segs::ZERO,
-        acked_sacked: Segs::ZERO,
-        tx_in_flight: Segs::ZERO,
-        lost: 0,
-        prior_in_flight: Segs::ZERO,
-        is_app_limited: false,
-        is_retrans: false,
-        is_ack_delayed: false,
-    }
 }
 
 #[test]
