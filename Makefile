@@ -166,7 +166,6 @@ papers-search: $(VENV)/.package ## search what the papers leave open; write conf
 	$(BIN)/python -m tailback.papers.search_document results
 
 lock: $(VENV)/.python ## choose the newest versions of all that a clone installs anew: requirements.lock; then run `make test`
-	@$(PIP) install uv
 	scripts/lock.sh $(BIN)/uv
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
@@ -186,7 +185,7 @@ man: $(VENV)/.package ## write the manual pages to build/man
 
 WHEELS ?=
 wheel: $(VENV)/.python ## build the source archive and the wheel of this machine, or those of the targets WHEELS=, into dist/
-	@scripts/retried.sh "installing zig" env $(PIP) install $(LOCK) ziglang
+	@scripts/retried.sh "installing zig" scripts/install.sh $(BIN) ziglang
 	scripts/profiled.sh wheel scripts/wheel.sh "$(CURDIR)/$(BIN)" $(WHEELS)
 
 release-check: $(VENV)/.python ## whether dist/ may be published: metadata, wheel and source archive installed and tried
@@ -247,14 +246,14 @@ $(VENV)/.python: scripts/prerequisites.sh requirements.lock
 	    "$$python" -m venv $(VENV)
 	@scripts/retried.sh "downloading crates" env -u MAKEFLAGS -u MFLAGS \
 	    cargo fetch --quiet --locked --target $$(rustc -vV | sed -n 's/^host: //p')
-	@scripts/retried.sh "installing maturin" env $(PIP) install $(LOCK) maturin
+	@scripts/retried.sh "installing maturin and uv" env $(PIP) install $(LOCK) maturin uv
 	@touch $@
 
 $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 	@echo "installing what tailback stands on"
 	@($(BIN)/python scripts/extra.py; $(BIN)/python scripts/extra.py plot) > $(VENV)/dependencies.txt
 	@scripts/timed.sh dependencies scripts/retried.sh "installing dependencies" \
-	    env $(PIP) install $(LOCK) --requirement $(VENV)/dependencies.txt
+	    scripts/install.sh $(BIN) --requirement $(VENV)/dependencies.txt
 	@touch $@
 
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time. Not
@@ -280,18 +279,17 @@ endif
 $(VENV)/.package: $(VENV)/.dependencies $(VENV)/.extension
 	@touch $@
 
-# After the dependencies, which are tools of their own: two runs of pip must not install the same package. Python
-# compiles the few modules that tests import when they are first imported; pip would compile all.
+# After the dependencies, which are tools of their own: two runs must not install the same package.
 $(VENV)/.tools: $(VENV)/.dependencies
 	@echo "installing the tools of the tests"
 	@$(BIN)/python scripts/extra.py dev > $(VENV)/tools.txt
 	@scripts/timed.sh tools scripts/retried.sh "installing tools" \
-	    env $(PIP) install --no-compile $(LOCK) --requirement $(VENV)/tools.txt
+	    scripts/install.sh $(BIN) --requirement $(VENV)/tools.txt
 	@touch $@
 
 $(VENV)/.campaign: $(VENV)/.python pyproject.toml
 	@$(BIN)/python scripts/extra.py campaign > $(VENV)/campaign.txt
-	@scripts/retried.sh "installing what campaigns need" env $(PIP) install $(LOCK) --requirement $(VENV)/campaign.txt
+	@scripts/retried.sh "installing what campaigns need" scripts/install.sh $(BIN) --requirement $(VENV)/campaign.txt
 	@touch $@
 
 # Somebody may have removed the extension from under its mark.

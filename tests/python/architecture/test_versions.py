@@ -22,9 +22,9 @@ def locked() -> dict[str, list[Requirement]]:
 
 
 def wanted() -> list[Requirement]:
-    """Everything that pyproject.toml and the Makefile have pip install."""
+    """Everything that pyproject.toml and the Makefile have installed."""
     extras = PROJECT["project"]["optional-dependencies"].values()
-    lists = [PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"], *extras, ["ziglang"]]
+    lists = [PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"], *extras, ["ziglang", "uv"]]
     # An extra may name extras of our own.
     named = [Requirement(word) for words in lists for word in words]
     return [requirement for requirement in named if requirement.name != PROJECT["project"]["name"]]
@@ -45,9 +45,12 @@ def test_every_row_of_the_lock_is_one_version() -> None:
 
 
 def test_every_installation_of_the_makefile_uses_the_lock() -> None:
-    installs = re.findall(r"\$\(PIP\) install (.*)", (ROOT / "Makefile").read_text())
-    free = [words for words in installs if "$(LOCK)" not in words and "--no-deps" not in words]
-    assert free == ["uv"]
+    makefile = (ROOT / "Makefile").read_text()
+    installs = re.findall(r"\$\(PIP\) install (.*)", makefile)
+    assert len(installs) == 2
+    assert [words for words in installs if "$(LOCK)" not in words and "--no-deps" not in words] == []
+    assert makefile.count("scripts/install.sh $(BIN) ") == 4
+    assert "--constraint" in (ROOT / "scripts" / "install.sh").read_text()
 
 
 def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
