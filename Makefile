@@ -74,11 +74,13 @@ types: $(VENV)/.tools $(VENV)/.package
 
 # Examples in documentation are run where there are some: a test in tests/python/architecture knows where.
 WITH_EXAMPLES := --package tailback-engine --package tailback-net --package tailback-properties --package tailback-record --package tailback-table
+# With the features that the tests were built with: the crates below would otherwise be compiled a second time.
+AS_BUILT := --package tailback-traffic --features tailback-traffic/example
 test-rust: ## the tests of the crates
 	@scripts/prerequisites.sh >/dev/null
 	@scripts/timed.sh "building the tests of the crates" cargo test --quiet --locked --lib --bins --tests --no-run
 	@scripts/timed.sh "tests of the crates" cargo test --quiet --locked --lib --bins --tests
-	@scripts/timed.sh "examples of the crates" cargo test --quiet --locked --doc $(WITH_EXAMPLES)
+	@scripts/timed.sh "examples of the crates" cargo test --quiet --locked --doc $(WITH_EXAMPLES) $(AS_BUILT)
 
 # Both want the lock of target/debug: whoever had to wait would hold a lane.
 ifdef LANES
