@@ -93,16 +93,15 @@ fn add_agent(root: &Path, origin: &Path) -> io::Result<()> {
         }
     }
     let built = cargo
-        .args(["build", "--quiet", "--locked", "--release", "--package", "tailback-agent"])
+        .args(["build", "--quiet", "--locked", "--profile", "agent", "--package", "tailback-agent"])
         .args(["--target", &host])
-        .args(["--config", "profile.release.debug=false", "--config", "profile.release.strip=true"])
         .current_dir(root)
         .env("CARGO_TARGET_DIR", &folder)
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .status()?;
     if built.success() {
-        fs::copy(folder.join(host).join("release/tailback-agent"), origin.join("tailback-agent"))?;
+        fs::copy(folder.join(host).join("agent/tailback-agent"), origin.join("tailback-agent"))?;
     } else {
         println!(
             "cargo::warning=the agent of `--backend uml` could not be built as a static program: left out"

@@ -63,7 +63,7 @@ def _folder() -> Path:
 def _built() -> Path:
     """Builds the agent, statically linked, so that the guest needs no libraries of the host."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or checkout.ROOT / "target") / "agent"
-    command = ["cargo", "build", "--locked", "--release", "--package", NAME, "--target", TARGET]
+    command = ["cargo", "build", "--locked", "--profile", "agent", "--package", NAME, "--target", TARGET]
     environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+crt-static", "CARGO_TARGET_DIR": str(target)}
     _LOG.warning("building the agent, which takes about a minute")
     with subprocess.Popen(
@@ -73,7 +73,7 @@ def _built() -> Path:
     if building.returncode:
         message = "".join(said).strip()[-2000:]
         raise BuildFailed(f"the agent cannot be built:\n{message}\n  hint: try `cargo build -p {NAME}` in a clone")
-    return target / TARGET / "release" / NAME
+    return target / TARGET / "agent" / NAME
 
 
 def _waits(line: str, target: Path) -> bool:
