@@ -27,6 +27,7 @@ mod pages;
 mod parquet;
 mod reading;
 mod recorded;
+mod schema;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;

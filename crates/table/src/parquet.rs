@@ -24,13 +24,14 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{self, BoolType, ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
+
+use crate::schema;
 
 /// Rows from which a table is long.
 pub(crate) const LONG: usize = 10_000;
@@ -41,15 +42,10 @@ const ROW_GROUP: usize = 1 << 20;
 /// Rows that are prepared at once; a multiple of what the library writes at once, so that it changes no bytes.
 const AT_ONCE: usize = 1 << 16;
 
-/// The name of the root of a file's schema, as the format suggests it. [parquet-format README]
-const ROOT: &str = "schema";
-
 /// Units are in the metadata of the Arrow fields, which the file has under `ARROW:schema`.
 pub(crate) fn write(batch: &RecordBatch) -> Result<Vec<u8>> {
-    let schema = ArrowSchemaConverter::new().schema_root(ROOT).convert(batch.schema_ref())?;
-    let mut properties = properties(batch);
-    add_encoded_arrow_schema_to_metadata(batch.schema_ref(), &mut properties);
-    let mut file = SerializedFileWriter::new(Vec::new(), schema.root_schema_ptr(), Arc::new(properties))?;
+    let schema = schema::of_fields(batch.schema_ref().fields())?;
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(batch)))?;
     for start in (0..batch.num_rows()).step_by(ROW_GROUP) {
         let rows = batch.slice(start, ROW_GROUP.min(batch.num_rows() - start));
         let mut group = file.next_row_group()?;
@@ -70,7 +66,8 @@ fn properties(batch: &RecordBatch) -> WriterProperties {
     let general = WriterProperties::builder()
         .set_compression(if is_long { Compression::ZSTD(ZstdLevel::default()) } else { Compression::SNAPPY })
         .set_statistics_enabled(if is_long { EnabledStatistics::Chunk } else { EnabledStatistics::None })
-        .set_offset_index_disabled(true);
+        .set_offset_index_disabled(true)
+        .set_key_value_metadata(Some(vec![schema::in_arrow(batch.schema_ref())]));
     batch.schema_ref().fields().iter().fold(general, |builder, field| encoded(builder, field)).build()
 }
 

@@ -13,7 +13,6 @@ use arrow_array::{OffsetSizeTrait, RecordBatch, RecordBatchOptions, UInt64Array}
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
-use parquet::arrow::parquet_to_arrow_schema;
 use parquet::basic::Type;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{self, BoolType, ByteArray, ByteArrayType, DoubleType, FloatType};
@@ -21,7 +20,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
-use crate::{Table, pages};
+use crate::{Table, pages, schema};
 
 /// Why the rows of a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -92,8 +91,7 @@ impl File {
         let content = Bytes::from_owner(content);
         let reader = SerializedFileReader::new(content.clone())?;
         let metadata = reader.metadata();
-        let described = metadata.file_metadata();
-        let schema = parquet_to_arrow_schema(described.schema_descr(), described.key_value_metadata())?;
+        let schema = schema::of_file(metadata.file_metadata())?;
         let groups = metadata.row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
         let rows =
             groups.sum::<Option<usize>>().ok_or_else(|| incomplete("its groups of rows have no length"))?;
