@@ -85,6 +85,8 @@ class Found:
     other: float
     p99: float
     """The 99th percentile of Prague's RTT above the base, in ms."""
+    ratios: tuple[float, ...] = ()
+    """The ratio in each run."""
 
     @property
     def ratio(self) -> float:
@@ -109,7 +111,8 @@ def found_in(runs: Sequence[RunResult], cell: Cell) -> Found:
     """The means over the runs of a cell."""
     flows = [run.summary["goodput_mbps"]["flows"] for run in runs]
     own, other = (float(np.mean([each[name] for each in flows])) for name in ("prague", "other"))
-    return Found(own, other, float(np.mean([_tail(run) - cell.rtt for run in runs])))
+    ratios = tuple(each["prague"] / each["other"] for each in flows)
+    return Found(own, other, float(np.mean([_tail(run) - cell.rtt for run in runs])), ratios)
 
 
 def _tail(run: RunResult) -> float:
@@ -120,12 +123,13 @@ def _tail(run: RunResult) -> float:
     return float(own["rtt"].quantile(0.99)) / 1000
 
 
-def measured(cell: Cell, more: Sequence[str] = (), backend: str = "sim") -> Found:
+def measured(cell: Cell, more: Sequence[str] = (), backend: str = "sim", repetitions: int = 1) -> Found:
     """Runs a cell."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"{cell.id}.yaml"
         file.write_text(cell.experiment(), encoding="utf-8")
-        ran = tailback.run(file, settings=more, backend=backend, out=Path(folder) / "results")
+        settings = [f"repeat={repetitions}", *more]
+        ran = tailback.run(file, settings=settings, backend=backend, out=Path(folder) / "results")
         return found_in(ran.runs, cell)
 
 
@@ -133,7 +137,8 @@ def row(cell: Cell, found: Found) -> list[str]:
     """One row of a table."""
     setting = [f"`{cell.id}`", f"`{cell.queue}`", cell.rate, f"{cell.rtt:g} ms", f"`{cell.prague}`", f"`{cell.other}`"]
     published = f"{cell.ratio:g} : 1" if cell.ratio is not None else "–" if cell.p99 is None else f"{cell.p99:g} ms"
-    ours = [f"{found.prague:.1f} / {found.other:.1f}", f"{found.ratio:.2g} : 1", f"{found.p99:.1f} ms"]
+    between = f" ({min(found.ratios):.2g} to {max(found.ratios):.2g})" if len(found.ratios) > 1 else ""
+    ours = [f"{found.prague:.1f} / {found.other:.1f}", f"{found.ratio:.2g} : 1{between}", f"{found.p99:.1f} ms"]
     verdict = {True: "holds", False: "**does not**", None: "–"}[cell.holds(found)]
     return [*setting, published, *ours, verdict]
 
@@ -165,6 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=COMMAND)
     parser.add_argument("ids", nargs="*", metavar="CELL", help="only these cells")
     parser.add_argument("--backend", default="sim", help="as for tailback run")
+    parser.add_argument("--repetitions", type=int, default=5, help="runs of a cell (default: 5)")
     parser.add_argument("--module", type=Path, help="the file of Prague as a kernel module")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="as for tailback run")
     given = parser.parse_args()
@@ -172,7 +178,7 @@ def main() -> None:
     found: dict[Cell, Found] = {}
     for cell in cells(load()):
         if not given.ids or cell.id in given.ids:
-            found[cell] = measured(cell, more, given.backend)
+            found[cell] = measured(cell, more, given.backend, given.repetitions)
             print("\n".join(rows(HEAD, [row(cell, found[cell])])[2:]), flush=True)
     holding = [cell.holds(one) for cell, one in found.items() if cell.source is not None]
     print(f"{holding.count(True)} of {len(holding)} published figures hold")
