@@ -51,20 +51,9 @@ pub enum AckRange {
 }
 
 impl Sender {
-    /// Processes a current or old ACK; `draws` are random numbers for the control.
-    #[inline(never)]
-    pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
-        self.echoed = ack.tsecr;
-        self.flow.timestamps = stamps(ack);
-        match self.plain_head(ack) {
-            Some(plain) => self.take_plain_ack(ack, &plain, draws),
-            None => self.take_other_ack(ack, draws),
-        }
-    }
-
     /// Processes a current or old ACK that does more than to acknowledge new data that was sent once.
     #[inline(never)]
-    fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
+    pub(crate) fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         let before = self.before_ack();
         let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
@@ -155,7 +144,7 @@ impl Sender {
     /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
     /// once, and no recovery or probe is in progress. This is true of nearly every ACK.
     #[inline]
-    fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
+    pub(crate) fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
         if !self.takes_shortcuts() {
             return None;
         }
@@ -171,9 +160,14 @@ impl Sender {
         (plain.count > 0 && plain.is_all && whole).then_some(plain)
     }
 
-    /// The steps of [`Sender::take_ack`] that such an ACK needs, in the same order.
+    /// The steps of [`Sender::take_other_ack`] that such an ACK needs, in the same order.
     #[inline]
-    fn take_plain_ack(&mut self, ack: &Segment, plain: &PlainHead, draws: &mut dyn rand_core::Rng) {
+    pub(crate) fn take_plain_ack(
+        &mut self,
+        ack: &Segment,
+        plain: &PlainHead,
+        draws: &mut dyn rand_core::Rng,
+    ) {
         let before = Before { highest_sack: self.flow.snd_una, sacked: 0, ..self.before_ack() };
         let mut sample = SampleInProgress::new(self.scoreboard.packets_out());
         self.usage.flight_before_ack = sample.prior_in_flight;
@@ -207,26 +201,6 @@ impl Sender {
         self.gate.work.set_retransmit(Retransmit::Nothing);
     }
 
-    /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.
-    /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
-    pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
-        acknowledges_nothing(segment, self.flow.snd_una) && self.scoreboard.is_empty()
-    }
-
-    /// Takes the window of a predicted segment; the control does not see the ACK.
-    #[inline(always)]
-    pub(crate) fn take_predicted(&mut self, segment: &Segment) {
-        self.echoed = segment.tsecr;
-        self.timer.peer_answered();
-        let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
-        if self.tlp.high_seq.is_some() {
-            let carries_data = segment.length > 0;
-            let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
-            self.process_probe_ack(segment.ack, &flags);
-        }
-        self.answer_of_window_probe();
-    }
-
     /// Nothing is to be sent, and no loss probe is out.
     pub(crate) fn is_silent(&self) -> bool {
         !self.has_unsent() && self.tlp.high_seq.is_none()
@@ -240,13 +214,6 @@ impl Sender {
     /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     pub(crate) fn is_busy_with_application(&self) -> bool {
         self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
-    }
-
-    /// As [`Sender::take_predicted`] while the sender is silent.
-    pub(crate) fn take_window_of_data(&mut self, segment: &Segment) {
-        self.echoed = segment.tsecr;
-        self.timer.peer_answered();
-        self.peer.take((segment.seq, segment.window), false);
     }
 
     fn before_ack(&self) -> Before {
@@ -502,7 +469,7 @@ pub(crate) fn acknowledges_nothing(segment: &Segment, una: u64) -> bool {
     segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_none()
 }
 
-fn stamps(ack: &Segment) -> Option<Timestamps> {
+pub(crate) fn stamps(ack: &Segment) -> Option<Timestamps> {
     Some(Timestamps { value: ack.tsval.time()?, echo: ack.tsecr.time()? })
 }
 

@@ -12,9 +12,10 @@ use tailback_units::{Segs, SimTime, Span};
 use crate::clock::{Deadline, Micros};
 use crate::config::{Agreement, Settings};
 use crate::ecn::EcnState;
+use crate::input::{acknowledges_nothing, stamps};
 use crate::metrics::Metrics;
 use crate::scoreboard::Counting;
-use crate::sender::Sender;
+use crate::sender::{AckFlags, Sender};
 use crate::state::gate::Pass;
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
@@ -216,20 +217,36 @@ impl SendingHalf for Sender {
     }
 
     fn is_predicted(&self, segment: &Segment) -> bool {
-        Sender::is_predicted(self, segment)
-    }
-
-    fn take_predicted(&mut self, segment: &Segment) {
-        Sender::take_predicted(self, segment);
-    }
-
-    fn take_window_of_data(&mut self, segment: &Segment) {
-        Sender::take_window_of_data(self, segment);
+        acknowledges_nothing(segment, self.flow.snd_una) && self.scoreboard.is_empty()
     }
 
     #[inline(always)]
+    fn take_predicted(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        self.timer.peer_answered();
+        let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
+        if self.tlp.high_seq.is_some() {
+            let carries_data = segment.length > 0;
+            let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
+            self.process_probe_ack(segment.ack, &flags);
+        }
+        self.answer_of_window_probe();
+    }
+
+    fn take_window_of_data(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        self.timer.peer_answered();
+        self.peer.take((segment.seq, segment.window), false);
+    }
+
+    #[inline(never)]
     fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
-        Sender::take_ack(self, ack, draws);
+        self.echoed = ack.tsecr;
+        self.flow.timestamps = stamps(ack);
+        match self.plain_head(ack) {
+            Some(plain) => self.take_plain_ack(ack, &plain, draws),
+            None => self.take_other_ack(ack, draws),
+        }
     }
 
     fn close(&mut self) {
