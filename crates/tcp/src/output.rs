@@ -179,7 +179,7 @@ impl Sender {
             self.gate.hold(reason, self.flow.now);
             return None;
         }
-        if begins && !pass.sends_one() {
+        if begins && !pass.sends_one() && self.path.search.is_some() {
             match self.mtu_step() {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,

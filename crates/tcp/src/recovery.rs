@@ -337,7 +337,7 @@ impl Sender {
         // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
         self.tlp.high_seq = OneWord::NONE;
         let first = new_recovery || self.recovery.retransmits > 0;
-        self.recovery.frto = self.settings.frto && first && !self.mtu_probe_is_out();
+        self.recovery.frto = self.settings.frto && first && !self.path.probe_is_out();
     }
 
     /// Marks all but segments too young to be lost; before Linux 4.18 also these. [linux-6.12 tcp_input.c

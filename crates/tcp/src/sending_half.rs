@@ -160,7 +160,7 @@ impl SendingHalf for Sender {
         let own_mss = self.settings.full_mss();
         self.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(agreement.timestamp_option()).max(1);
         self.agreement = agreement;
-        self.flow.mtu = self.mtu_of(self.flow.mss);
+        self.flow.mtu = self.sizes().mtu_of(self.flow.mss);
         self.scoreboard.count(match agreement.sack {
             true => Counting::Sacks,
             false => Counting::Duplicates,

@@ -151,7 +151,7 @@ impl Sender {
 
     /// The buffer for so many segments.
     fn wanted_sndbuf(&self, segments: u32) -> u64 {
-        let mss = u64::from(self.mss_clamp().max(self.mss()));
+        let mss = u64::from(self.sizes().clamp.max(self.mss()));
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
         u64::from(self.buffer.factor) * u64::from(segments) * per_mss
     }

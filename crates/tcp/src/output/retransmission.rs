@@ -75,7 +75,7 @@ impl Sender {
         if !self.scoreboard.queue().contains(index) {
             return None;
         }
-        self.mtu_probe_is_inconclusive();
+        self.path.forget_probe();
         if self.waits_in_host(index) {
             self.attempted(index, count);
             return None;
