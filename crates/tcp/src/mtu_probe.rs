@@ -10,7 +10,7 @@
 //! range < 8 bytes: the search pauses for 600 s
 //! black hole, after 3 s of timeouts: the MSS becomes that of the start of the range, and is halved the next times
 //! ```
-//! Data that was sent with another MSS is segmented again before a retransmission: [`Sender::cut_anew`].
+//! Data that was sent with another MSS is segmented again before a retransmission (`Scoreboard::cut_skb_anew`).
 //! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
 //! [linux-6.12 tcp_input.c tcp_mtup_probe_success, tcp_mtup_probe_failed, tcp_simple_retransmit]
 //! [linux-6.12 tcp_timer.c tcp_mtu_probing] [linux-6.12 tcp_output.c __tcp_retransmit_skb]
@@ -20,7 +20,6 @@ use tailback_units::{Segs, Span};
 
 use crate::config::{MtuProbing, TCP_HEADER};
 use crate::one_word::OneWord;
-use crate::queue::Index;
 use crate::sender::Sender;
 use crate::state::path::{MtuProbe, MtuProbes, MtuSearch, SegmentSizes};
 
@@ -200,46 +199,5 @@ impl Sender {
         }
         self.path.search = Some(Box::new(search));
         self.synchronise_mss(self.path.of_mss);
-    }
-}
-
-/// Data that was sent with another MSS.
-impl Sender {
-    /// Divides the skb that begins at `index` into segments of the present MSS before a retransmission.
-    /// [linux-6.12 tcp_output.c __tcp_retransmit_skb, tcp_fragment, tcp_set_skb_tso_segs]
-    pub(crate) fn cut_anew(&mut self, index: Index) {
-        if self.is_cut_for(index, self.mss()) {
-            return;
-        }
-        let end = self.skb_end(index);
-        self.scoreboard.cut_anew(index..end, self.mss());
-    }
-
-    fn is_cut_for(&self, index: Index, mss: u32) -> bool {
-        let length = self.scoreboard.get(index).length;
-        length == mss || (length < mss && self.skb_end(index) == index + 1)
-    }
-
-    /// One past the last record that shares the skb of `index`.
-    pub(crate) fn skb_end(&self, index: Index) -> Index {
-        let queue = self.scoreboard.queue();
-        (index + 1..queue.end()).find(|&next| !queue.shares_skb(index, next)).unwrap_or(queue.end())
-    }
-
-    /// The last segment of the queue for a loss probe, after dividing the last skb into segments of the present MSS.
-    /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
-    pub(crate) fn cut_tail_anew(&mut self, last: Index) -> Index {
-        let queue = self.scoreboard.queue();
-        let first = (queue.head()..last).rev().take_while(|&index| queue.shares_skb(index, last)).last();
-        let first = first.unwrap_or(last);
-        if self.is_cut_for(first, self.mss()) {
-            return last;
-        }
-        self.buffer.may_have_space();
-        let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
-        let end = tail.seq + u64::from(tail.length);
-        let probe = start + (last - first) * u64::from(self.mss());
-        self.scoreboard.cut_anew(first..last + 1, self.mss());
-        if probe < end { self.scoreboard.queue().find(probe) } else { first }
     }
 }

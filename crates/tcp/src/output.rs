@@ -481,8 +481,11 @@ impl Sender {
             .filter(|&last| self.scoreboard.queue().contains(last));
         match last {
             Some(last) if !could_send && !self.waits_in_host(last) => {
-                let last = self.cut_tail_anew(last);
-                let probe = self.retransmit(last, 1, Role::Probe);
+                let cut = self.scoreboard.cut_tail_anew(last, self.mss());
+                if cut.is_some() {
+                    self.buffer.may_have_space();
+                }
+                let probe = self.retransmit(cut.unwrap_or(last), 1, Role::Probe);
                 if probe.is_none() {
                     self.rearm_rto();
                 }

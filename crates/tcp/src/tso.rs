@@ -18,7 +18,6 @@ use tailback_units::Span;
 
 use crate::clock::micros_since;
 use crate::info::HeldBy;
-use crate::queue::Index;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
@@ -266,16 +265,5 @@ impl Sender {
             && tail < self.size_goal()
             && !self.scoreboard.is_empty()
             && self.below.wmem_alloc > u64::from(self.truesize(tail as u32))
-    }
-
-    /// Adjacent records that one retransmission can carry: of one skb, lost, neither SACKed nor retransmitted.
-    pub(crate) fn lost_run(&self, index: Index) -> u32 {
-        let transmission = self.scoreboard.get(index).transmission;
-        let max = u64::from(GSO_MAX_SIZE / self.mss());
-        let run = (index..self.scoreboard.queue().end()).take(max as usize).take_while(|&next| {
-            let segment = self.scoreboard.get(next);
-            segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
-        });
-        run.count() as u32
     }
 }

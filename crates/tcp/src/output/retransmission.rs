@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tailback_cc::CwndEvent;
+use tailback_cc::{CwndEvent, GSO_MAX_SIZE};
 use tailback_units::SimTime;
 
 use super::{Outgoing, Probe};
@@ -20,7 +20,7 @@ impl Sender {
         let from = self.lost_from()?;
         let index = self.scoreboard.find_lost(from)?;
         self.refresh_mss();
-        self.cut_anew(index);
+        self.scoreboard.cut_skb_anew(index, self.mss());
         let (length, count) = self.lost_skb(index);
         if self.held_by_small_queue(length, Urgency::Retransmission) {
             return None;
@@ -54,7 +54,7 @@ impl Sender {
         if !self.builds_trains() {
             return (self.scoreboard.get(index).length, 1);
         }
-        let run = self.lost_run(index);
+        let run = self.scoreboard.lost_run(index, GSO_MAX_SIZE / self.mss());
         let last = self.scoreboard.get(index + u64::from(run) - 1);
         let bytes = last.seq + u64::from(last.length) - self.scoreboard.get(index).seq;
         let allowed = (self.window.cwnd.0 - self.in_flight()).min(self.tso_segs());
@@ -81,7 +81,7 @@ impl Sender {
             return None;
         }
         self.buffer.may_have_space();
-        self.cut_anew(index);
+        self.scoreboard.cut_skb_anew(index, self.mss());
         let Some(count) = self.fit_to_window(index, count) else {
             self.attempted(index, count);
             return None;
@@ -142,8 +142,8 @@ impl Sender {
         joinable
             && fits
             && follower.end() <= self.window_end()
-            && self.skb_end(index) == next
-            && self.skb_end(next) == next + 1
+            && self.scoreboard.queue().skb_end(index) == next
+            && self.scoreboard.queue().skb_end(next) == next + 1
     }
 
     #[inline(never)]
