@@ -436,8 +436,7 @@ impl Sender {
                 return;
             }
             Control::Window(_) if in_reduction => {
-                let progress = self.recovery_progress(losses, flags);
-                self.reduce_cwnd(delivered, progress);
+                self.reduce_cwnd(delivered, losses, flags);
             }
             Control::Window(control) => {
                 let progress = flags.data_acked

@@ -445,7 +445,7 @@ impl Sender {
         }
         if sent > 0 {
             if self.in_cwnd_reduction() {
-                self.recovery.prr_out += sent;
+                self.recovery.prr.sent(sent);
             }
             if pass != Pass::LossProbe {
                 self.schedule_loss_probe(Rto::Running);

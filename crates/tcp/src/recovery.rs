@@ -1,14 +1,5 @@
-//! Loss recovery: the state machine Open – Disorder – CWR – Recovery – Loss, and proportional rate reduction.
-//!
-//! PRR, in CWR and Recovery of window controls, per ACK that delivers D segments:
-//!
-//! ```text
-//! in flight > ssthresh:  sndcnt = ⌈ssthresh · prr_delivered / prior_cwnd⌉ − prr_out
-//! else:                  sndcnt = min(ssthresh − in_flight, max(prr_delivered − prr_out, D) + g)
-//!                        g = 1 if una advanced and nothing was newly lost
-//! cwnd = in_flight + max(sndcnt, 1 for the first transmission)
-//! ```
-//! [rfc6937] [linux-6.12 tcp_input.c tcp_fastretrans_alert, tcp_cwnd_reduction]
+//! Loss recovery: the state machine Open – Disorder – CWR – Recovery – Loss. What one ACK does to cwnd in a reduction is
+//! in `state/prr.rs`. [linux-6.12 tcp_input.c tcp_fastretrans_alert]
 
 use tailback_cc::{CaState, CwndEvent};
 use tailback_units::Segs;
@@ -17,14 +8,17 @@ use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::{PrrProgress, TimeoutMarks};
 use crate::state::gate::Retransmit;
+use crate::state::prr::Progress;
 use crate::state::timer::TimerKind;
 
-/// The bound of PRR below ssthresh.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Progress {
-    None,
-    Slow,
-    Good,
+/// The bound of PRR below ssthresh for the ACK being processed, which shows so many new losses.
+fn progress(by: PrrProgress, newly_lost: u32, flags: &AckFlags) -> Progress {
+    match by {
+        PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
+        PrrProgress::UnaAdvanced => Progress::Slow,
+        PrrProgress::RetransmissionAcked if flags.retrans_data_acked && !flags.lost_retrans => Progress::Good,
+        PrrProgress::RetransmissionAcked => Progress::None,
+    }
 }
 
 impl Sender {
@@ -224,41 +218,10 @@ impl Sender {
         self.ecn.reduced();
     }
 
-    /// The bound of PRR below ssthresh for the ACK being processed.
-    pub(crate) fn recovery_progress(&self, newly_lost: u32, flags: &AckFlags) -> Progress {
-        match self.settings.stack.prr_progress {
-            PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
-            PrrProgress::UnaAdvanced => Progress::Slow,
-            PrrProgress::RetransmissionAcked if flags.retrans_data_acked && !flags.lost_retrans => {
-                Progress::Good
-            }
-            PrrProgress::RetransmissionAcked => Progress::None,
-        }
-    }
-
-    /// One ACK of a reduction; see the head of this file.
-    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, progress: Progress) {
-        let prior = u64::from(self.window.prior_cwnd.0);
-        if delivered == 0 || prior == 0 {
-            return;
-        }
-        self.recovery.prr_delivered += delivered;
-        let (ssthresh, in_flight) = (self.window.ssthresh.0, self.in_flight());
-        let (prr_delivered, prr_out) = (self.recovery.prr_delivered, self.recovery.prr_out);
-        let count = if in_flight > ssthresh {
-            let share = (u64::from(ssthresh) * u64::from(prr_delivered)).div_ceil(prior);
-            share.saturating_sub(u64::from(prr_out)) as u32
-        } else {
-            let owed = prr_delivered.saturating_sub(prr_out).max(delivered);
-            let bound = match progress {
-                Progress::Good => owed + 1,
-                Progress::Slow => owed,
-                Progress::None => delivered,
-            };
-            bound.min(ssthresh - in_flight)
-        };
-        let count = count.max(u32::from(prr_out == 0));
-        self.window.cwnd = Segs(in_flight + count);
+    /// An ACK of a reduction delivers so many segments, and shows so many new losses.
+    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, flags: &AckFlags) {
+        let progress = progress(self.settings.stack.prr_progress, newly_lost, flags);
+        self.recovery.prr.reduce(&mut self.window, self.scoreboard.in_flight(), delivered, progress);
     }
 
     pub(crate) fn end_cwnd_reduction(&mut self) {

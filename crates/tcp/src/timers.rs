@@ -276,8 +276,7 @@ impl Sender {
                 self.enter_recovery(false);
                 if self.window_control() {
                     let newly_lost = (self.flow.lost - lost) as u32;
-                    let progress = self.recovery_progress(newly_lost, &crate::sender::AckFlags::default());
-                    self.reduce_cwnd(1, progress);
+                    self.reduce_cwnd(1, newly_lost, &crate::sender::AckFlags::default());
                 }
             }
             self.gate.work.set_retransmit(Retransmit::Lost);

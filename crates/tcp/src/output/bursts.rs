@@ -247,7 +247,7 @@ impl Sender {
         self.still_has_no_space();
         // The pass would have ended with the segment before.
         if self.in_cwnd_reduction() {
-            self.recovery.prr_out += self.gate.work.progress.sent;
+            self.recovery.prr.sent(self.gate.work.progress.sent);
         }
         self.gate.work.progress.sent = 0;
         if self.gate.work.progress.burst.left > 1 {

@@ -184,7 +184,7 @@ impl Sender {
             self.end_retransmissions();
         } else {
             if self.in_cwnd_reduction() {
-                self.recovery.prr_out += count;
+                self.recovery.prr.sent(count);
             }
             let head = index == self.scoreboard.queue().head();
             self.gate.work.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);

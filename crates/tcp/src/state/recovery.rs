@@ -3,13 +3,13 @@
 use tailback_units::{Segs, SimTime};
 
 use crate::one_word::OneWord;
+use crate::state::prr::Prr;
 
-/// State of loss recovery. [linux-6.12 tcp_sock prr_*, undo_*]
+/// State of loss recovery. [linux-6.12 tcp_sock undo_*]
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
     pub(crate) high_seq: u64,
-    pub(crate) prr_delivered: u32,
-    pub(crate) prr_out: u32,
+    pub(crate) prr: Prr,
     /// `None` when an undo is not allowed.
     pub(crate) prior_ssthresh: Option<Segs>,
     pub(crate) undo_marker: OneWord<u64>,
@@ -37,8 +37,7 @@ impl Recovery {
     pub(crate) fn new(reordering: u32) -> Self {
         Recovery {
             high_seq: 0,
-            prr_delivered: 0,
-            prr_out: 0,
+            prr: Prr::default(),
             prior_ssthresh: None,
             undo_marker: OneWord::NONE,
             undo_retrans: None,
@@ -55,8 +54,7 @@ impl Recovery {
     /// A reduction begins at `snd_nxt`.
     pub(crate) fn begin_reduction(&mut self, snd_nxt: u64) {
         self.high_seq = snd_nxt;
-        self.prr_delivered = 0;
-        self.prr_out = 0;
+        self.prr = Prr::default();
     }
 
     /// Records that `count` segments were retransmitted or attempted, the first of them at `stamp`.
