@@ -268,7 +268,8 @@ impl Sender {
             flags.set_timer = true;
             self.take_mtu_probe_ack(self.flow.snd_una);
             if self.is_reno() {
-                self.remove_duplicates(cleaned.packets);
+                let counted = self.scoreboard.take_duplicates(cleaned.packets);
+                self.take_counted(counted, cleaned.packets);
                 // Without SACK, nothing tells which of them arrived before the retransmission.
                 flags.orig_sack_acked &= !flags.retrans_data_acked;
             } else {

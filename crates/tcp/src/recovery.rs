@@ -90,15 +90,11 @@ impl Sender {
     fn in_loss(&mut self, flags: &mut AckFlags) -> Retransmit {
         let retransmit = self.process_loss(flags);
         self.identify_losses(flags);
-        if self.flow.ca_state == CaState::Open || flags.lost_retrans {
-            return self.before_recovery_or(flags, retransmit);
+        if self.flow.ca_state != CaState::Open && !flags.lost_retrans {
+            return retransmit;
         }
-        retransmit
-    }
-
-    fn before_recovery_or(&mut self, flags: &mut AckFlags, otherwise: Retransmit) -> Retransmit {
         match self.before_recovery(flags) {
-            Retransmit::Nothing => otherwise,
+            Retransmit::Nothing => retransmit,
             other => other,
         }
     }
@@ -136,19 +132,12 @@ impl Sender {
 
     /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
-        self.forget_retrans_stamp();
+        self.recovery.forget_retrans_stamp(&self.scoreboard);
         if flags.ece {
             self.enter_cwr();
         }
         if self.flow.ca_state != CaState::Cwr {
             self.try_keep_open();
-        }
-    }
-
-    /// Forgets when the first retransmission was sent, once none is outstanding. [tcp_retrans_stamp_cleanup]
-    pub(crate) fn forget_retrans_stamp(&mut self) {
-        if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = OneWord::NONE;
         }
     }
 
@@ -178,7 +167,7 @@ impl Sender {
 
     /// Enters fast recovery; a reduction in progress (CWR) continues. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
-        self.forget_retrans_stamp();
+        self.recovery.forget_retrans_stamp(&self.scoreboard);
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
@@ -200,13 +189,9 @@ impl Sender {
         }
     }
 
-    pub(crate) fn init_undo(&mut self) {
-        self.recovery.undo_marker = OneWord::some(self.flow.snd_una);
-        let mut retrans = self.scoreboard.retrans_out();
-        if self.tlp.high_seq.is_some() && self.tlp.is_retransmission {
-            retrans += 1;
-        }
-        self.recovery.undo_retrans = (retrans > 0).then_some(retrans);
+    fn init_undo(&mut self) {
+        let out = self.scoreboard.retrans_out() + self.tlp.retransmissions_out();
+        self.recovery.allow_undo(self.flow.snd_una, out);
     }
 
     pub(crate) fn begin_cwnd_reduction(&mut self) {

@@ -296,13 +296,13 @@ impl Sender {
             return Expired::Retransmission;
         }
         self.notes.push(Note::RetransmissionTimeout);
-        if self.has_timed_out_after(total_timeout(RETRIES1, self.settings.rto_max)) {
+        let (now, rto_max) = (self.flow.now, self.settings.rto_max);
+        if self.recovery.has_timed_out_after(total_timeout(RETRIES1, rto_max), now) {
             self.suspect_black_hole();
         }
         let patience = self.options.user_timeout.get();
-        if self.has_timed_out_after(
-            patience.unwrap_or_else(|| total_timeout(self.settings.retries, self.settings.rto_max)),
-        ) {
+        let patience = patience.unwrap_or_else(|| total_timeout(self.settings.retries, rto_max));
+        if self.recovery.has_timed_out_after(patience, now) {
             self.abort();
             return Expired::Another;
         }
@@ -310,12 +310,6 @@ impl Sender {
         self.recovery.retransmits += 1;
         self.gate.work.retransmit_head();
         Expired::Retransmission
-    }
-
-    /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
-    fn has_timed_out_after(&self, span: Span) -> bool {
-        let Some(first) = self.recovery.retrans_stamp.get() else { return false };
-        self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
     /// Aborts the connection, which then sends no more packets. [linux-6.12 tcp_timer.c tcp_write_err]

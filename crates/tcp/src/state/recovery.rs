@@ -1,8 +1,10 @@
 //! Loss recovery: the reduction of the window, its undo, reordering, timeouts.
 
-use tailback_units::{Segs, SimTime};
+use tailback_units::{Segs, SimTime, Span};
 
+use crate::clock::timestamp;
 use crate::one_word::OneWord;
+use crate::scoreboard::Scoreboard;
 use crate::state::prr::Prr;
 
 /// State of loss recovery. [linux-6.12 tcp_sock undo_*]
@@ -63,6 +65,34 @@ impl Recovery {
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);
     }
 
+    /// From now on the reduction may be undone, once so many retransmissions of it are known to be spurious.
+    pub(crate) fn allow_undo(&mut self, snd_una: u64, retransmissions: u32) {
+        self.undo_marker = OneWord::some(snd_una);
+        self.undo_retrans = (retransmissions > 0).then_some(retransmissions);
+    }
+
+    /// The peer has received `count` retransmissions, of data up to `end`, for the second time.
+    pub(crate) fn count_spurious(&mut self, end: u64, count: u32) {
+        if let (Some(marker), Some(left)) = (self.undo_marker.get(), self.undo_retrans)
+            && end > marker
+        {
+            self.undo_retrans = Some(left.saturating_sub(count));
+        }
+    }
+
+    /// Forgets when the first retransmission was sent, once none is outstanding. [tcp_retrans_stamp_cleanup]
+    pub(crate) fn forget_retrans_stamp(&mut self, scoreboard: &Scoreboard) {
+        if !scoreboard.any_retransmission_done() {
+            self.retrans_stamp = OneWord::NONE;
+        }
+    }
+
+    /// `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
+    pub(crate) fn has_timed_out_after(&self, span: Span, now: SimTime) -> bool {
+        let Some(first) = self.retrans_stamp.get() else { return false };
+        self.retransmits > 0 && timestamp(now).since(first) >= span
+    }
+
     /// Every retransmission was reported as a duplicate.
     pub(crate) fn was_spurious(&self) -> bool {
         self.undo_marker.is_some() && self.undo_retrans == Some(0)
@@ -74,6 +104,13 @@ impl Recovery {
         if metric > u64::from(self.reordering) * mss {
             self.reordering = metric.div_ceil(mss).min(u64::from(max)) as u32;
         }
+        self.reord_seen += 1;
+    }
+
+    /// Without SACK: as many segments as this are out (and were acknowledged), and more duplicates arrived than there are
+    /// beside the holes: the path reorders. [tcp_check_reno_reordering]
+    pub(crate) fn note_many_duplicates(&mut self, segments: u32, max: u32) {
+        self.reordering = segments.min(max);
         self.reord_seen += 1;
     }
 }

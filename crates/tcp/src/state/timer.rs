@@ -86,3 +86,10 @@ pub(crate) struct TailLossProbe {
     /// The probe was a retransmission.
     pub(crate) is_retransmission: bool,
 }
+
+impl TailLossProbe {
+    /// Retransmissions that are outstanding as a probe.
+    pub(crate) fn retransmissions_out(&self) -> u32 {
+        u32::from(self.high_seq.is_some() && self.is_retransmission)
+    }
+}
