@@ -344,7 +344,7 @@ impl Sender {
                 let spurious =
                     tags.retransmitted() && self.echoed.time().is_some_and(|echo| echo < sent_at.timestamp());
                 if !spurious {
-                    self.rack_advance(tags, end, sent_at);
+                    self.rack.advance(tags, (sent_at, end), &self.flow);
                 }
             }
             cleaned.packets += 1;

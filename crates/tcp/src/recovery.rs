@@ -2,7 +2,7 @@
 //! in `state/prr.rs`. [linux-6.12 tcp_input.c tcp_fastretrans_alert]
 
 use tailback_cc::{CaState, CwndEvent};
-use tailback_units::Segs;
+use tailback_units::{Segs, Span};
 
 use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
@@ -132,7 +132,7 @@ impl Sender {
 
     /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
-        self.recovery.forget_retrans_stamp(&self.scoreboard);
+        self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         if flags.ece {
             self.enter_cwr();
         }
@@ -159,7 +159,7 @@ impl Sender {
         if !flags.sack_reneging || !flags.una_advanced {
             return false;
         }
-        let soon = (self.rtt.srtt() / 2).max(tailback_units::Span::from_millis(10));
+        let soon = (self.rtt.srtt() / 2).max(Span::from_millis(10));
         self.arm(TimerKind::Retransmission, soon);
         flags.set_timer = false;
         true
@@ -167,7 +167,7 @@ impl Sender {
 
     /// Enters fast recovery; a reduction in progress (CWR) continues. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
-        self.recovery.forget_retrans_stamp(&self.scoreboard);
+        self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
@@ -302,8 +302,9 @@ impl Sender {
         let (head, end) = (self.scoreboard.queue().head(), self.scoreboard.queue().end());
         let spares = self.settings.stack.timeout_marks == TimeoutMarks::OldEnough;
         for index in head..end {
-            let young =
-                spares && index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some();
+            let left =
+                |index| self.rack.time_left(self.scoreboard.get(index).sent_at, Span::ZERO, self.flow.now);
+            let young = spares && index != head && left(index).is_some();
             if reneged || !young {
                 self.mark_lost(index);
             }

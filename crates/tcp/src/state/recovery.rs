@@ -4,7 +4,6 @@ use tailback_units::{Segs, SimTime, Span};
 
 use crate::clock::timestamp;
 use crate::one_word::OneWord;
-use crate::scoreboard::Scoreboard;
 use crate::state::prr::Prr;
 
 /// State of loss recovery. [linux-6.12 tcp_sock undo_*]
@@ -80,9 +79,9 @@ impl Recovery {
         }
     }
 
-    /// Forgets when the first retransmission was sent, once none is outstanding. [tcp_retrans_stamp_cleanup]
-    pub(crate) fn forget_retrans_stamp(&mut self, scoreboard: &Scoreboard) {
-        if !scoreboard.any_retransmission_done() {
+    /// Forgets when the first retransmission was sent, unless one is outstanding. [tcp_retrans_stamp_cleanup]
+    pub(crate) fn forget_retrans_stamp_unless(&mut self, any_retransmission_done: bool) {
+        if !any_retransmission_done {
             self.retrans_stamp = OneWord::NONE;
         }
     }
