@@ -406,7 +406,7 @@ impl Sender {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };
-        let measured = self.measure_rate(sample, delivered, kind, now);
+        let measured = self.rate.measure(sample, delivered, kind, now, &mut self.flow);
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {
             Control::Model(control) => {

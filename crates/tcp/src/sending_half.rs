@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tailback_packet::Segment;
 use tailback_units::{Segs, SimTime, Span};
 
-use crate::clock::{Deadline, Micros};
+use crate::clock::Deadline;
 use crate::config::{Agreement, Settings};
 use crate::ecn::EcnState;
 use crate::input::{acknowledges_nothing, stamps};
@@ -185,7 +185,7 @@ impl SendingHalf for Sender {
         self.peer.open(opening.window);
         self.flow.delivered = 1;
         self.flow.delivered_at = now;
-        self.rate.delivered_at = Micros::of(now);
+        self.rate.begin(now);
         self.usage.stamp = now;
         match opening.rtt {
             Some(rtt) => {

@@ -21,7 +21,7 @@ impl Endpoint {
             min_rtt: sender.rtt.minimum(),
             rto: sender.rto(),
             pacing_rate: sender.window.pacing_rate,
-            delivery_rate: sender.delivery_rate(),
+            delivery_rate: sender.rate.newest(sender.flow.mss),
             bytes_acked: Bytes(sender.flow.snd_una.saturating_sub(u64::from(self.first_acked))),
             bytes_sent: Bytes(sender.sent.bytes_sent),
             bytes_retrans: Bytes(sender.sent.bytes_retrans),
