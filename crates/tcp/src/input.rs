@@ -433,7 +433,7 @@ impl Sender {
                 if std::mem::take(&mut self.window.mark_app_limited) {
                     self.mark_app_limited();
                 }
-                self.cap_pacing_rate();
+                self.options.cap_pacing_rate(&mut self.window);
                 return;
             }
             Control::Window(_) if in_reduction => {

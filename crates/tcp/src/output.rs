@@ -157,7 +157,7 @@ impl Sender {
                 }
                 Retransmit::Nothing => {}
             }
-            if self.gate.work.take_rearming() && !self.armed_for(TimerKind::Retransmission) {
+            if self.gate.work.take_rearming() && !self.timer.is_for(TimerKind::Retransmission) {
                 self.rearm_rto();
             }
             return None;
@@ -404,7 +404,7 @@ impl Sender {
     /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
     /// place of a loss probe.
     fn arms_timer_when_sent(&self) -> bool {
-        let restarts = self.scoreboard.is_empty() || self.armed_for(TimerKind::LossProbe);
+        let restarts = self.scoreboard.is_empty() || self.timer.is_for(TimerKind::LossProbe);
         restarts && !self.ends_with_loss_probe()
     }
 

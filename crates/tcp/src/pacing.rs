@@ -69,11 +69,6 @@ impl Sender {
                 .unwrap_or(u64::MAX),
         };
         self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u64::MAX / 8));
-        self.cap_pacing_rate();
-    }
-
-    /// `SO_MAX_PACING_RATE` holds for every control. [linux-6.12 sock.c sk_setsockopt, sk_max_pacing_rate]
-    pub(crate) fn cap_pacing_rate(&mut self) {
-        self.window.pacing_rate = self.window.pacing_rate.min(self.options.max_pacing_rate);
+        self.options.cap_pacing_rate(&mut self.window);
     }
 }

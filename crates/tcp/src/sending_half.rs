@@ -203,7 +203,7 @@ impl SendingHalf for Sender {
         }
         self.begin_mtu_search();
         self.expand_sndbuf();
-        if self.window_control() {
+        if !self.is_model() {
             self.update_pacing_rate();
         }
         if opening.begins == Begins::PacedAsOneSegment {
@@ -213,7 +213,7 @@ impl SendingHalf for Sender {
         self.flow.ecn_ok = self.ecn.agreed();
         let Sender { control, flow, window, .. } = self;
         control.hooks_mut().init(flow, window, draws);
-        self.cap_pacing_rate();
+        self.options.cap_pacing_rate(&mut self.window);
     }
 
     fn is_predicted(&self, segment: &Segment) -> bool {

@@ -9,7 +9,7 @@
 //! ```
 
 use tailback_cc::CaState;
-use tailback_units::{Segs, SimTime, Span, expiry};
+use tailback_units::{Segs, Span, expiry};
 
 use crate::clock::{Deadline, micros_since};
 use crate::config::RTO_MIN;
@@ -56,17 +56,13 @@ impl Sender {
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
     #[inline(always)]
-    fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
+    pub(crate) fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
         if held.is_zero() {
             // A timer has a resolution of a jiffy.
             return self.arm(kind, span);
         }
         self.arm(kind, in_jiffies(span, self.flow.jiffy) + Span::from_millis(held.as_millis()));
-    }
-
-    pub(crate) fn armed_for(&self, kind: TimerKind) -> bool {
-        self.timer.armed_for() == Some(kind)
     }
 
     /// Time until the head's RTO is over; `None` = past. [linux-6.12 tcp.h tcp_rto_delta_us]
@@ -83,15 +79,10 @@ impl Sender {
             return;
         }
         let mut rto = self.rto();
-        if self.armed_for(TimerKind::Reordering) || self.armed_for(TimerKind::LossProbe) {
+        if self.timer.is_for(TimerKind::Reordering) || self.timer.is_for(TimerKind::LossProbe) {
             rto = self.rto_left().unwrap_or(Span::from_micros(1));
         }
         self.arm_behind_pacing(TimerKind::Retransmission, rto);
-    }
-
-    /// A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
-    pub(crate) fn restart_rto(&mut self) {
-        self.arm_behind_pacing(TimerKind::Retransmission, self.rto());
     }
 
     /// After an ACK of new data that only acknowledges. If the transmit loop sends something, it replaces a loss probe
@@ -160,53 +151,39 @@ impl Sender {
     /// [linux-6.12 tcp.h tcp_probe0_when]
     fn arm_window_probe(&mut self) {
         let min = self.rto().max(RTO_MIN);
-        let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(self.settings.rto_max);
-        let left = self
-            .user_timeout_left(self.timer.probing_since.get())
-            .map_or(span, |left| left.max(self.user_timeout_min()));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
+        let backoff = self.timer.probe_backoff.min(PROBE_BACKOFF_MAX);
+        self.arm_window_probe_after((min * (1 << backoff)).min(self.settings.rto_max));
     }
 
-    /// The time that remains of `TCP_USER_TIMEOUT`, if it is set and began at `since`; no timer expires later.
-    /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
-    fn user_timeout_left(&self, since: Option<SimTime>) -> Option<Span> {
-        let (timeout, since) = (self.options.user_timeout.get()?, since?);
-        let passed = crate::clock::timestamp(self.flow.now).since(since);
-        Some(if passed < timeout { timeout - passed } else { Span::ZERO })
+    /// A user timeout brings the probe forward, to two jiffies from now at the earliest. [linux-6.12 tcp.h TCP_TIMEOUT_MIN]
+    fn arm_window_probe_after(&mut self, span: Span) {
+        let left = self.options.user_timeout_left(self.timer.probing_since.get(), self.flow.now);
+        let span = left.map_or(span, |left| span.min(left.max(self.settings.jiffy * 2)));
+        self.arm_behind_pacing(TimerKind::WindowProbe, span);
     }
 
     /// A window probe was sent. With data it counts as data; without data the time to the next one is doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     pub(crate) fn window_probe_sent(&mut self) {
         if self.scoreboard.packets_out() > 0 {
-            self.timer.probe_backoff = 0;
+            self.timer.end_probing();
             self.timer.probes_out = 0;
-            self.timer.probing_since = OneWord::NONE;
             return;
         }
         self.timer.probes_out += 1;
         if self.gate.held_by() == HeldBy::LocalDrop {
-            return self.retry_window_probe();
+            // The device refused it: the next one is due soon, and the interval is not doubled.
+            return self.arm_window_probe_after(RESOURCE_PROBE_INTERVAL);
         }
         self.timer.probe_due = true;
         self.timer.probe_backoff += 1;
         self.arm_window_probe();
     }
 
-    /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
-    /// [linux-6.12 tcp_output.c tcp_send_probe0]
-    fn retry_window_probe(&mut self) {
-        let left = self
-            .user_timeout_left(self.timer.probing_since.get())
-            .map(|left| left.max(self.user_timeout_min()));
-        let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span);
-    }
-
     /// The device refused a window probe without data.
     pub(crate) fn empty_probe_refused(&mut self) {
         self.timer.probe_backoff = self.timer.probe_backoff.saturating_sub(1);
-        self.retry_window_probe();
+        self.arm_window_probe_after(RESOURCE_PROBE_INTERVAL);
     }
 
     /// Doublings of the retransmission timeout or of the window-probe timer, for which Linux has one counter.
@@ -228,9 +205,8 @@ impl Sender {
             self.arm_window_probe();
             return;
         }
-        self.timer.probe_backoff = 0;
-        self.timer.probing_since = OneWord::NONE;
-        if self.armed_for(TimerKind::WindowProbe) {
+        self.timer.end_probing();
+        if self.timer.is_for(TimerKind::WindowProbe) {
             self.timer.disarm();
         }
     }
@@ -238,11 +214,6 @@ impl Sender {
     /// The next segment fits into the peer's window. [linux-6.12 tcp_output.c tcp_snd_wnd_test]
     pub(crate) fn window_allows_next(&self) -> bool {
         self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
-    }
-
-    /// Least time until a timer that a user timeout brings forward. [linux-6.12 tcp.h TCP_TIMEOUT_MIN]
-    fn user_timeout_min(&self) -> Span {
-        self.settings.jiffy * 2
     }
 
     /// The timer fired.
@@ -274,7 +245,7 @@ impl Sender {
         if self.in_flight() != in_flight {
             if self.flow.ca_state != CaState::Recovery {
                 self.enter_recovery(false);
-                if self.window_control() {
+                if !self.is_model() {
                     let newly_lost = (self.flow.lost - lost) as u32;
                     self.reduce_cwnd(1, newly_lost, &crate::sender::AckFlags::default());
                 }
@@ -337,7 +308,7 @@ impl Sender {
             self.rtt.back_off(&self.settings);
         }
         let rto = self.rto();
-        let left = self.user_timeout_left(self.recovery.retrans_stamp.get());
+        let left = self.options.user_timeout_left(self.recovery.retrans_stamp.get(), self.flow.now);
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
@@ -356,8 +327,8 @@ impl Sender {
         }
         // ACKs that keep the window closed do not reset it.
         let since = self.timer.probing_since.get_or_set(crate::clock::timestamp(self.flow.now));
-        let unanswered = self.timer.probes_out() >= self.settings.retries;
-        if unanswered || self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
+        let unanswered = self.timer.probes_out >= self.settings.retries;
+        if unanswered || self.options.user_timeout_left(Some(since), self.flow.now) == Some(Span::ZERO) {
             return self.abort();
         }
         self.gate.work.begin(Pass::WindowProbe);

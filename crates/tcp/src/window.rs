@@ -1,6 +1,6 @@
 //! Windows: the peer's window, the use of cwnd, restart after idle time, the send buffer.
 
-use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
+use tailback_cc::{CwndEvent, MAX_TCP_HEADER};
 use tailback_units::Segs;
 
 use crate::config::INITIAL_WINDOW;
@@ -293,11 +293,6 @@ impl Sender {
     /// Stops a clock; no clock runs when all data is sent and acknowledged.
     pub(crate) fn stop_clock(&mut self, what: Chrono) {
         self.clocks.stop(what, self.is_busy(), self.flow.now);
-    }
-
-    /// True if the control is a window control.
-    pub(crate) fn window_control(&self) -> bool {
-        matches!(self.control, Control::Window(_))
     }
 
     /// Accepts as many of `bytes` as fit into the send buffer: another skb is allocated while the queued data is

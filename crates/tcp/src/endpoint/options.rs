@@ -42,7 +42,8 @@ impl Endpoint {
         if self.sender.flow.pacing_status == PacingStatus::None {
             self.sender.flow.pacing_status = PacingStatus::Needed;
         }
-        self.sender.cap_pacing_rate();
+        let Sender { options, window, .. } = &mut self.sender;
+        options.cap_pacing_rate(window);
     }
 
     /// Sets `TCP_USER_TIMEOUT`; `None` is the kernel's default. [linux-6.12 tcp.c tcp_sock_set_user_timeout]

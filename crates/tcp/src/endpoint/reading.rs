@@ -31,7 +31,7 @@ impl Endpoint {
             lost: Segs(sender.scoreboard.lost_out()),
             retrans: Segs(sender.scoreboard.retrans_out()),
             reordering: Segs(sender.recovery.reordering),
-            probes: sender.timer.probes_out(),
+            probes: sender.timer.probes_out,
             backoff: sender.backoff(),
             retransmits: sender.recovery.retransmits,
             snd_mss: sender.mss(),

@@ -64,7 +64,8 @@ impl Sender {
     pub(super) fn end_retransmissions(&mut self) {
         self.gate.work.set_retransmit(Retransmit::Nothing);
         if std::mem::take(&mut self.gate.work.head_retransmitted) {
-            self.restart_rto();
+            // A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
+            self.arm_behind_pacing(TimerKind::Retransmission, self.rtt.rto());
         }
     }
 
@@ -187,7 +188,7 @@ impl Sender {
                 self.recovery.prr.sent(count);
             }
             let head = index == self.scoreboard.queue().head();
-            self.gate.work.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
+            self.gate.work.head_retransmitted |= head && !self.timer.is_for(TimerKind::Reordering);
         }
     }
 }
