@@ -65,7 +65,7 @@ impl Sender {
             ece: self.ecn.echoes_marks(ack.flags),
             ..AckFlags::default()
         };
-        let before_marks = if self.reads_ace() { Some(self.before_marks()) } else { None };
+        let before_marks = if self.ecn.is_accurate() { Some(self.before_marks()) } else { None };
         let mut sample = SampleInProgress::new(self.in_flight());
         self.usage.flight_before_ack = sample.prior_in_flight;
         let nothing_outstanding = self.scoreboard.is_empty();
@@ -402,7 +402,7 @@ impl Sender {
     ) {
         let delivered = (self.flow.delivered - before.delivered) as u32;
         let losses = (self.flow.lost - before.lost) as u32;
-        if flags.ece && !self.reads_ace() {
+        if flags.ece && !self.ecn.is_accurate() {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };

@@ -15,12 +15,6 @@ pub(crate) struct BeforeMarks {
 }
 
 impl Sender {
-    /// Accurate ECN is in use.
-    #[inline]
-    pub(crate) fn reads_ace(&self) -> bool {
-        self.ecn.is_accurate()
-    }
-
     /// What the marks of an ACK are computed from.
     #[inline(never)]
     pub(crate) fn before_marks(&self) -> BeforeMarks {

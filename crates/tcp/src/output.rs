@@ -124,7 +124,10 @@ impl Sender {
     /// Ends the pass before its first segment if pacing or cwnd holds it. True if so.
     #[inline(never)]
     fn end_if_held_at_once(&mut self, pass: Pass) -> bool {
-        debug_assert!(!self.stream.fin_queued && !self.builds_trains(), "these have checks of their own");
+        debug_assert!(
+            !self.stream.fin_queued && !self.settings.builds_trains(),
+            "these have checks of their own"
+        );
         let ends = self.has_unsent() && self.end_if_held(pass);
         self.gate.work.progress.begun = ends;
         ends
@@ -188,7 +191,7 @@ impl Sender {
                 }
             }
         }
-        let offer = match self.builds_trains() && pass != Pass::WindowProbe {
+        let offer = match self.settings.builds_trains() && pass != Pass::WindowProbe {
             true => self.next_train(pass),
             false => self.next_segment(pass),
         };
@@ -312,7 +315,7 @@ impl Sender {
     fn count_sent(&mut self, length: u32, segments: u32) -> u32 {
         self.sent.data_segs_out += u64::from(segments);
         self.sent.bytes_sent += u64::from(length);
-        let truesize = self.truesize(length);
+        let truesize = self.settings.truesize(length);
         self.below.charge(truesize);
         truesize
     }
@@ -384,7 +387,7 @@ impl Sender {
         if arms_timer {
             self.rearm_rto();
         }
-        if self.builds_trains() {
+        if self.settings.builds_trains() {
             self.stream.skb_left(end);
         }
         self.stream.records_left(end);

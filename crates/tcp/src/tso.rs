@@ -36,11 +36,6 @@ pub(crate) struct Offer {
 }
 
 impl Sender {
-    /// TCP builds skbs of several segments.
-    pub(crate) fn builds_trains(&self) -> bool {
-        self.settings.gso_max_segs > 1
-    }
-
     /// Number of segments for `length` bytes; a FIN alone is one.
     pub(crate) fn segments_of(&self, length: u32) -> u32 {
         if length <= self.mss() { 1 } else { length.div_ceil(self.mss()) }
@@ -48,7 +43,7 @@ impl Sender {
 
     /// Maximum number of segments per skb at the present pacing rate. [linux-6.12 tcp_output.c tcp_tso_autosize]
     pub(crate) fn tso_segs(&self) -> u32 {
-        if !self.builds_trains() {
+        if !self.settings.builds_trains() {
             return 1;
         }
         let by_rate = self.window.pacing_rate.bytes_per_sec() >> self.flow.pacing_shift;
@@ -216,7 +211,9 @@ impl Sender {
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let (goal, appends) = (self.size_goal(), self.tail_is_open());
         let tail = self.stream.tail_length(self.flow.snd_nxt);
-        if !appends && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.notsent_lowat()) {
+        if !appends
+            && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.options.notsent_lowat)
+        {
             return 0;
         }
         let accepted = if appends { goal - tail } else { goal }.min(bytes);
@@ -264,6 +261,6 @@ impl Sender {
         tail > 0
             && tail < self.size_goal()
             && !self.scoreboard.is_empty()
-            && self.below.wmem_alloc > u64::from(self.truesize(tail as u32))
+            && self.below.wmem_alloc > u64::from(self.settings.truesize(tail as u32))
     }
 }

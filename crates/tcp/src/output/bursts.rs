@@ -62,7 +62,7 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
             if self.gate.work.progress.burst.left > 0 {
-                let looks = !self.needs_no_space_check();
+                let looks = !self.buffer.needs_no_check(self.flow.now);
                 let progress = &mut self.gate.work.progress;
                 (progress.begun, progress.burst.checks_space) = (true, looks);
                 return match self.continues_burst() {
@@ -95,7 +95,11 @@ impl Sender {
             return;
         };
         let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
-        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.needs_no_space_check() {
+        if routine
+            && self.has_unsent()
+            && self.may_begin_burst(pass)
+            && self.buffer.needs_no_check(self.flow.now)
+        {
             self.count_burst();
         }
     }
@@ -119,7 +123,7 @@ impl Sender {
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        let may_begin = self.may_begin_burst(pass) && self.needs_no_space_check();
+        let may_begin = self.may_begin_burst(pass) && self.buffer.needs_no_check(self.flow.now);
         if !(paced && calm && self.sends_routinely() && may_begin) {
             return false;
         }
@@ -144,7 +148,7 @@ impl Sender {
         let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
         let fills_cwnd = by_cwnd * mss < bytes && self.flow.pacing_status == PacingStatus::None;
         if left > 0 {
-            let truesize = u64::from(self.truesize(self.mss()));
+            let truesize = u64::from(self.settings.truesize(self.mss()));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
             self.gate.work.progress.burst =
                 Burst { left: left as u32, fills_cwnd, checks_space: false, small_queue_limit };

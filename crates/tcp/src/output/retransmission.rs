@@ -51,7 +51,7 @@ impl Sender {
 
     /// Payload of the lost skb that begins at `index`, and how many of its segments may be sent again now.
     fn lost_skb(&self, index: Index) -> (u32, u32) {
-        if !self.builds_trains() {
+        if !self.settings.builds_trains() {
             return (self.scoreboard.get(index).length, 1);
         }
         let run = self.scoreboard.lost_run(index, GSO_MAX_SIZE / self.mss());
