@@ -223,7 +223,7 @@ impl Sender {
         }
         self.flow.last_sent = self.flow.now;
         let before = self.take_departure();
-        let segments = self.segments_of_kind(length, kind);
+        let segments = kind.segments(length, self.mss());
         let truesize = self.count_sent(length, segments);
         self.gate.work.pending = Some(Pending::New { length, tags, before, kind });
         let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
@@ -239,7 +239,7 @@ impl Sender {
     #[inline(always)]
     fn next_segment(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
         let length = self.next_length(pass);
-        let fin = self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
+        let fin = self.stream.fin_follows(self.flow.snd_nxt + u64::from(length));
         match self.refusal(pass, length, fin) {
             Some(reason) => Err(reason),
             None => Ok(Offer { length, fin }),
@@ -302,13 +302,6 @@ impl Sender {
         self.scoreboard.packets_out() > 0
             && self.gate.small_sent > self.flow.snd_una
             && self.gate.small_sent <= self.flow.snd_nxt
-    }
-
-    fn segments_of_kind(&self, length: u32, kind: NewKind) -> u32 {
-        match kind {
-            NewKind::Segments => self.segments_of(length),
-            NewKind::MtuProbe => 1,
-        }
     }
 
     /// Counts what leaves, and charges its memory, which is returned.
@@ -375,7 +368,7 @@ impl Sender {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
         let arms_timer = self.arms_timer_when_sent();
-        let segments = self.segments_of_kind(length, kind);
+        let segments = kind.segments(length, self.mss());
         let end = match segments {
             1 => {
                 let stamp = self.stamp(sent_at);

@@ -133,9 +133,8 @@ impl Sender {
     #[inline]
     pub(crate) fn check_space_after_sending(&mut self) {
         if self.buffer.is_still_full(self.flow.now) {
-            let has_space = self.buffer.has_space(self.wmem_queued());
             debug_assert!(
-                !self.buffer.has_waiter() || !has_space,
+                !self.buffer.has_waiter() || !self.buffer.has_space(self.wmem_queued()),
                 "a transmission made room in the send buffer"
             );
             return;
@@ -286,7 +285,7 @@ impl Sender {
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub(crate) fn reopen_tail(&mut self) {
         let open = match self.settings.builds_trains() {
-            true => self.tail_is_open(),
+            true => self.stream.tail_is_open(self.flow.snd_nxt, self.size_goal()),
             false => !self.unsent().is_multiple_of(u64::from(self.mss())),
         };
         if open && self.stream.push_marks.back() == Some(&self.stream.write_seq) {

@@ -11,6 +11,7 @@ use crate::queue::{Index, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::state::gate::{Pending, Retransmit, Role};
+use crate::state::stream::segments_of;
 use crate::state::timer::TimerKind;
 
 impl Sender {
@@ -91,7 +92,7 @@ impl Sender {
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
-        let truesize = self.count_sent(length, self.segments_of(length));
+        let truesize = self.count_sent(length, segments_of(length, self.mss()));
         self.sent.total_retrans += u64::from(count);
         self.sent.bytes_retrans += u64::from(length);
         if self.in_flight() == 0 {

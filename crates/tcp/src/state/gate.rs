@@ -7,6 +7,7 @@ use tailback_units::SimTime;
 use crate::clock::Deadline;
 use crate::info::{HeldBy, HeldTimes};
 use crate::queue::{Index, Tags};
+use crate::state::stream::segments_of;
 
 /// What the transmit loop does first after an ACK. [linux-6.12 tcp_input.c REXMIT_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,6 +118,17 @@ pub(crate) enum NewKind {
     Segments,
     /// One segment that is longer than the MSS.
     MtuProbe,
+}
+
+impl NewKind {
+    /// Number of segments for `length` bytes.
+    #[inline]
+    pub(crate) fn segments(self, length: u32, mss: u32) -> u32 {
+        match self {
+            NewKind::Segments => segments_of(length, mss),
+            NewKind::MtuProbe => 1,
+        }
+    }
 }
 
 /// What goes before new data, in one byte, so that one comparison finds that there is nothing: bits 0 and 1 are
