@@ -257,8 +257,8 @@ impl World {
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
-            Event::Interrupt(channel, station) => self.interrupt(channel, station),
-            Event::Completions(channel, station) => self.report_completions(channel, station),
+            Event::Interrupt(channel, station) => self.context.interrupt(channel, station),
+            Event::Completions(channel, station) => self.context.report_completions(channel, station),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().apply(&mut self.devices, &mut self.context);
             }
