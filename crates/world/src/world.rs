@@ -25,6 +25,7 @@ use crate::device::Device;
 use crate::endpoints::Endpoints;
 use crate::event::Received;
 use crate::event_count::EventCount;
+use crate::qdisc_stats::qdisc_stats;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
@@ -387,7 +388,7 @@ impl World {
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
         self.record_sojourns();
-        let disciplines = self.qdisc_stats();
+        let disciplines = qdisc_stats(&self.devices, &self.context.journal);
         // The last that is done with the network: it empties the queues.
         self.refuse_leaks();
         // Whoever writes the tables does it where the network was.
