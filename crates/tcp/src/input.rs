@@ -190,7 +190,7 @@ impl Sender {
         let since = |sent: Option<Micros>| sent.map(|sent| now.since(sent));
         let (rtt, control_rtt) = (since(cleaned.first_sent), since(cleaned.last_sent));
         flags.maybe_delayed = plain.count == 1
-            && ack.ack - before.una < u64::from(self.mss())
+            && ack.ack - before.una < u64::from(self.flow.mss)
             && sample.prior_delivered + 1 == self.flow.delivered;
         self.update_rtt(rtt, control_rtt, &flags, &mut sample);
         self.tell_control_of_acked(cleaned.packets, &sample);
@@ -254,7 +254,7 @@ impl Sender {
             control_rtt = Some(micros_since(self.flow.now, last));
             flags.maybe_delayed = cleaned.packets == 1
                 && before.sacked == 0
-                && self.flow.snd_una - before.una < u64::from(self.mss())
+                && self.flow.snd_una - before.una < u64::from(self.flow.mss)
                 && sample.prior_delivered + 1 == self.flow.delivered
                 && !flags.alert();
         }
@@ -384,7 +384,7 @@ impl Sender {
 
     fn tell_control_of_acked(&mut self, packets: u32, sample: &SampleInProgress) {
         self.refresh_flow();
-        let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
+        let in_flight = u64::from(self.flow.mss) * self.flow.delivered.saturating_sub(sample.prior_delivered);
         let acked = AckSample { packets_acked: Segs(packets), rtt: sample.rtt, in_flight };
         self.control.hooks_mut().pkts_acked(&acked, &self.flow, &mut self.window);
     }

@@ -114,11 +114,11 @@ impl Sender {
         }
         let size = sizes.mss_of((search.high + search.low) / 2);
         if size > sizes.mss_of(search.high) || search.high < search.low + MIN_RANGE {
-            let from_present = sizes.mtu_of(self.mss())..=sizes.largest();
+            let from_present = sizes.mtu_of(self.flow.mss)..=sizes.largest();
             self.path.search_again(self.flow.now, REST, from_present);
             return MtuStep::None;
         }
-        let needed = u64::from(size) + u64::from(self.recovery.reordering + 1) * u64::from(self.mss());
+        let needed = u64::from(size) + u64::from(self.recovery.reordering + 1) * u64::from(self.flow.mss);
         if self.unsent() < needed || self.peer.snd_wnd < needed {
             return MtuStep::None;
         }
@@ -146,7 +146,7 @@ impl Sender {
     pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
         let Some(search) = self.path.search() else { return };
         let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
-        let bytes = u64::from(self.window.cwnd.0) * u64::from(self.sizes().mtu_of(self.mss()));
+        let bytes = u64::from(self.window.cwnd.0) * u64::from(self.sizes().mtu_of(self.flow.mss));
         self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
@@ -175,7 +175,7 @@ impl Sender {
     fn resend_what_is_too_long(&mut self) {
         self.refresh_mss();
         for index in self.scoreboard.queue().head()..self.scoreboard.queue().end() {
-            if self.scoreboard.get(index).length > self.mss() {
+            if self.scoreboard.get(index).length > self.flow.mss {
                 self.mark_lost(index);
             }
         }

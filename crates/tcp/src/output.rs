@@ -102,7 +102,7 @@ impl Sender {
     #[inline(always)]
     fn end_if_held(&mut self, pass: Pass) -> bool {
         let cwnd_is_full = self.in_flight() >= self.window.cwnd.0;
-        let by = match self.held_by_pacing() {
+        let by = match self.gate.held_by_pacing(&self.flow) {
             true => HeldBy::Pacing,
             false if cwnd_is_full => HeldBy::Cwnd,
             false => return false,
@@ -223,10 +223,10 @@ impl Sender {
         }
         self.flow.last_sent = self.flow.now;
         let before = self.take_departure();
-        let segments = kind.segments(length, self.mss());
+        let segments = kind.segments(length, self.flow.mss);
         let truesize = self.count_sent(length, segments);
         self.gate.work.pending = Some(Pending::New { length, tags, before, kind });
-        let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
+        let mss = if kind == NewKind::MtuProbe { length } else { self.flow.mss };
         Outgoing { mss, ..self.outgoing((self.flow.snd_nxt, length), truesize, tags, segments) }
     }
 
@@ -249,7 +249,7 @@ impl Sender {
     /// A full segment if there is one; a window probe is as long as the window allows.
     fn next_length(&self, pass: Pass) -> u32 {
         let record = self.stream.record_ends.first().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
-        let length = self.unsent().min(u64::from(self.mss())).min(record);
+        let length = self.unsent().min(u64::from(self.flow.mss)).min(record);
         match pass {
             Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
             _ => length as u32,
@@ -262,20 +262,20 @@ impl Sender {
             let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
             return empty.then_some(HeldBy::ReceiveWindow);
         }
-        if self.held_by_pacing() {
+        if self.gate.held_by_pacing(&self.flow) {
             return Some(HeldBy::Pacing);
         }
         let exempt = fin && self.settings.stack.last_fin == LastFin::Exempt;
         if self.in_flight() >= self.window.cwnd.0 && pass != Pass::LossProbe && !exempt {
             return Some(HeldBy::Cwnd);
         }
-        let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
+        let end = self.flow.snd_nxt + u64::from(length.min(self.flow.mss));
         if end > self.window_end() {
             self.gate.work.progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
         let last = self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
-        if length < self.mss() && last && !fin {
+        if length < self.flow.mss && last && !fin {
             if pass == Pass::Autocork && self.autocorked() {
                 return Some(HeldBy::SmallQueue);
             }
@@ -318,7 +318,7 @@ impl Sender {
     fn outgoing(&self, (seq, length): (u64, u32), truesize: u32, tags: Tags, segments: u32) -> Outgoing {
         let pushes = segments > 1 && self.settings.stack.train_push == TrainPush::EverySkb;
         let (push, fin) = (tags.has(Tags::PUSH) || pushes, tags.has(Tags::FIN));
-        Outgoing { seq, length, mss: self.mss(), truesize, push, fin, departure: self.flow.departure }
+        Outgoing { seq, length, mss: self.flow.mss, truesize, push, fin, departure: self.flow.departure }
     }
 
     /// How the device handled the packet just taken, whatever it was.
@@ -368,7 +368,7 @@ impl Sender {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
         let arms_timer = self.arms_timer_when_sent();
-        let segments = kind.segments(length, self.mss());
+        let segments = kind.segments(length, self.flow.mss);
         let end = match segments {
             1 => {
                 let stamp = self.stamp(sent_at);
@@ -390,7 +390,7 @@ impl Sender {
             self.buffer.may_have_space();
         }
         self.check_space_after_sending();
-        if length < segments * self.mss() {
+        if length < segments * self.flow.mss {
             self.gate.small_sent = end;
         }
         self.gate.work.progress.sent += segments;
@@ -415,8 +415,8 @@ impl Sender {
         let stamp = self.stamp(sent_at);
         let end = self.flow.snd_nxt + u64::from(length);
         let mut seq = self.flow.snd_nxt;
-        while end - seq > u64::from(self.mss()) {
-            seq = self.record_sent(seq, self.mss(), Tags::default(), &stamp);
+        while end - seq > u64::from(self.flow.mss) {
+            seq = self.record_sent(seq, self.flow.mss, Tags::default(), &stamp);
         }
         self.record_sent(seq, (end - seq) as u32, tags, &stamp)
     }
@@ -446,8 +446,10 @@ impl Sender {
             if pass != Pass::LossProbe {
                 self.schedule_loss_probe(Rto::Running);
             }
-        } else if self.scoreboard.packets_out() == 0 && self.has_unsent() {
-            self.check_probe_timer();
+        } else if self.scoreboard.packets_out() == 0 && self.has_unsent() && self.timer.armed_for().is_none()
+        {
+            // Data could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
+            self.arm_window_probe();
         }
         match pass {
             Pass::LossProbe => return self.end_loss_probe(sent),
@@ -477,7 +479,7 @@ impl Sender {
             .filter(|&last| self.scoreboard.queue().contains(last));
         match last {
             Some(last) if !could_send && !self.waits_in_host(last) => {
-                let cut = self.scoreboard.cut_tail_anew(last, self.mss());
+                let cut = self.scoreboard.cut_tail_anew(last, self.flow.mss);
                 if cut.is_some() {
                     self.buffer.may_have_space();
                 }

@@ -17,7 +17,7 @@ impl Sender {
     /// Marks the flow as limited by its application if nothing else limits it: nothing waits in TCP or below it,
     /// cwnd is not full, and all losses are repaired. [linux-6.12 tcp_rate.c tcp_rate_check_app_limited]
     pub(crate) fn check_app_limited(&mut self) {
-        let idle = self.unsent() < u64::from(self.mss())
+        let idle = self.unsent() < u64::from(self.flow.mss)
             && self.below.wmem_alloc == 0
             && self.in_flight() < self.window.cwnd.0
             && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();

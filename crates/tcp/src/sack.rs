@@ -100,7 +100,7 @@ impl Sender {
         if length == 0 || length > self.peer.largest() {
             return 0;
         }
-        let count = length.div_ceil(u64::from(self.mss())) as u32;
+        let count = length.div_ceil(u64::from(self.flow.mss)) as u32;
         if count == 1 && self.tlp.high_seq.get() == Some(block.end) {
             flags.dsack_of_probe = true;
         }
@@ -129,7 +129,7 @@ impl Sender {
     pub(crate) fn check_reordering(&mut self, low: Option<u64>) {
         let highest = self.highest_sack_seq();
         let Some(low) = low.filter(|&low| low < highest) else { return };
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         self.recovery.note_reordering(highest - low, mss, self.settings.max_reordering);
     }
 }

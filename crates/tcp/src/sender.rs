@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tailback_cc::{CaState, Control, CwndEvent, EcnNeed, Flow, PacingStatus, Window};
 use tailback_packet::Timestamp;
-use tailback_units::{Rate, Segs, Span};
+use tailback_units::{Rate, Segs};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::ecn::EcnState;
@@ -220,10 +220,6 @@ impl Sender {
         self.buffer.writable = true;
     }
 
-    pub(crate) fn mss(&self) -> u32 {
-        self.flow.mss
-    }
-
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         self.scoreboard.in_flight()
@@ -313,10 +309,6 @@ impl Sender {
             self.below.throttled = throttled;
         }
         waits
-    }
-
-    pub(crate) fn rto(&self) -> Span {
-        self.rtt.rto()
     }
 }
 

@@ -69,7 +69,7 @@ impl Sender {
     fn rto_left(&self) -> Option<Span> {
         let head = self.scoreboard.front()?;
         let age = micros_since(self.flow.now, head.sent_at);
-        (self.rto() > age).then(|| self.rto() - age)
+        (self.rtt.rto() > age).then(|| self.rtt.rto() - age)
     }
 
     /// Restarts the retransmission timer. [linux-6.12 tcp_input.c tcp_rearm_rto]
@@ -78,7 +78,7 @@ impl Sender {
             self.timer.disarm();
             return;
         }
-        let mut rto = self.rto();
+        let mut rto = self.rtt.rto();
         if self.timer.is_for(TimerKind::Reordering) || self.timer.is_for(TimerKind::LossProbe) {
             rto = self.rto_left().unwrap_or(Span::from_micros(1));
         }
@@ -130,7 +130,7 @@ impl Sender {
         let longer = if self.scoreboard.packets_out() == 1 { self.settings.rto_min } else { TIMEOUT_MIN };
         let mut timeout = loss_probe_timeout(self.rtt.srtt_us8(), longer);
         let left = match rto {
-            Rto::Restarting => Some(self.rto()),
+            Rto::Restarting => Some(self.rtt.rto()),
             Rto::Running => self.rto_left(),
         };
         if let Some(left) = left {
@@ -140,17 +140,9 @@ impl Sender {
         true
     }
 
-    /// Arms the probe timer if nothing is in flight and data could not be sent. [linux-6.12 tcp.h
-    /// tcp_check_probe_timer]
-    pub(crate) fn check_probe_timer(&mut self) {
-        if self.scoreboard.packets_out() == 0 && self.timer.armed_for().is_none() {
-            self.arm_window_probe();
-        }
-    }
-
     /// [linux-6.12 tcp.h tcp_probe0_when]
-    fn arm_window_probe(&mut self) {
-        let min = self.rto().max(RTO_MIN);
+    pub(crate) fn arm_window_probe(&mut self) {
+        let min = self.rtt.rto().max(RTO_MIN);
         let backoff = self.timer.probe_backoff.min(PROBE_BACKOFF_MAX);
         self.arm_window_probe_after((min * (1 << backoff)).min(self.settings.rto_max));
     }
@@ -213,7 +205,7 @@ impl Sender {
 
     /// The next segment fits into the peer's window. [linux-6.12 tcp_output.c tcp_snd_wnd_test]
     pub(crate) fn window_allows_next(&self) -> bool {
-        self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
+        self.flow.snd_nxt + u64::from(self.flow.mss).min(self.unsent()) <= self.window_end()
     }
 
     /// The timer fired.
@@ -307,7 +299,7 @@ impl Sender {
         } else {
             self.rtt.back_off(&self.settings);
         }
-        let rto = self.rto();
+        let rto = self.rtt.rto();
         let left = self.options.user_timeout_left(self.recovery.retrans_stamp.get(), self.flow.now);
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }

@@ -54,19 +54,19 @@ impl Sender {
         let by_rtt = bytes_by_rtt(self.settings.stack.tso_rtt_log, self.flow.min_rtt);
         let bytes = by_rate.saturating_add(by_rtt).min(u64::from(GSO_MAX_SIZE));
         let min = self.control.hooks().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
-        ((bytes / u64::from(self.mss())) as u32).max(min).min(self.settings.gso_max_segs)
+        ((bytes / u64::from(self.flow.mss)) as u32).max(min).min(self.settings.gso_max_segs)
     }
 
     /// The send checks for an skb of several segments: forms the head of the unsent data, or returns what limits it.
     /// [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(never)]
     pub(crate) fn next_train(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
-        if self.held_by_pacing() {
+        if self.gate.held_by_pacing(&self.flow) {
             return Err(HeldBy::Pacing);
         }
         let max_segs = self.tso_segs();
         let quota = self.cwnd_quota(pass).ok_or(HeldBy::Cwnd)?.min(max_segs);
-        let (next, mss) = (self.flow.snd_nxt, self.mss());
+        let (next, mss) = (self.flow.snd_nxt, self.flow.mss);
         let grows = self.settings.stack.queued_skb != QueuedSkb::StaysAsFilled;
         if grows && self.stream.grow_head(next + u64::from(quota * mss)) {
             self.buffer.may_have_space();
@@ -100,30 +100,30 @@ impl Sender {
         if in_flight < cwnd {
             return Some((cwnd / 2).max(1).min(cwnd - in_flight));
         }
-        let last = self.stream.fin_queued && self.unsent() <= u64::from(self.mss());
+        let last = self.stream.fin_queued && self.unsent() <= u64::from(self.flow.mss);
         let exempt = last && self.settings.stack.last_fin == LastFin::Exempt;
         (pass == Pass::LossProbe || exempt).then_some(1)
     }
 
     /// Where the head is split: at `quota` segments or the peer's window; a short rest stays if Nagle would hold it.
     fn split_point(&self, head: u32, quota: u32, pass: Pass) -> u32 {
-        if segments_of(head, self.mss()) == 1 {
+        if segments_of(head, self.flow.mss) == 1 {
             return head;
         }
         let room = self.window_end() - self.flow.snd_nxt;
-        let max = u64::from(quota * self.mss());
+        let max = u64::from(quota * self.flow.mss);
         let needed = u64::from(head).min(room);
         if max <= needed {
             return max as u32;
         }
-        let rest = needed % u64::from(self.mss());
+        let rest = needed % u64::from(self.flow.mss);
         let held = rest > 0 && self.held_by_nagle(pass);
         (needed - if held { rest } else { 0 }) as u32
     }
 
     /// True if the skb should wait for an ACK that lets it grow. [linux-6.12 tcp_output.c tcp_tso_should_defer]
     fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
         if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
@@ -161,7 +161,7 @@ impl Sender {
 
     /// Size of the skbs for data of the application. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
     pub(crate) fn size_goal(&self) -> u64 {
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let half = self.peer.half_of_largest();
         let bytes = u64::from(GSO_MAX_SIZE).min(if half > 0 { half } else { u64::MAX });
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
@@ -210,14 +210,5 @@ impl Sender {
             self.stream.record_ends.push_back(self.stream.write_seq);
             self.routine = false;
         }
-    }
-
-    /// The last skb is not full and data of this socket is still below TCP: its completion will push it.
-    pub(crate) fn tail_autocorked(&self) -> bool {
-        let tail = self.stream.tail_length(self.flow.snd_nxt);
-        tail > 0
-            && tail < self.size_goal()
-            && !self.scoreboard.is_empty()
-            && self.below.wmem_alloc > u64::from(self.settings.truesize(tail as u32))
     }
 }

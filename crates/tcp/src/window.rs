@@ -29,7 +29,7 @@ impl Sender {
         }
         self.usage.used = self.usage.used.max(packets_out);
         let unused_for = self.flow.now.since(self.usage.stamp);
-        if self.settings.slow_start_after_idle && unused_for >= self.rto() && !self.is_model() {
+        if self.settings.slow_start_after_idle && unused_for >= self.rtt.rto() && !self.is_model() {
             self.decay_unused_cwnd();
         }
         // All buffered data was sent, cwnd has room, and the application waits: the buffer is too small.
@@ -57,7 +57,7 @@ impl Sender {
             return;
         }
         let mut idle = self.flow.now.since(self.flow.last_sent);
-        let rto = self.rto();
+        let rto = self.rtt.rto();
         if self.sent.data_segs_out == 0 || idle <= rto {
             return;
         }
@@ -90,7 +90,7 @@ impl Sender {
     pub(crate) fn wmem_queued(&self) -> u64 {
         let unsent_skbs = match self.settings.builds_trains() {
             true => self.stream.unsent_skbs.len() as u64,
-            false => self.unsent().div_ceil(u64::from(self.mss())),
+            false => self.unsent().div_ceil(u64::from(self.flow.mss)),
         };
         (u64::from(self.scoreboard.queue().skbs()) + unsent_skbs)
             * u64::from(self.settings.stack.skb_overhead)
@@ -105,8 +105,8 @@ impl Sender {
             return;
         }
         let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
-        let mss = self.sizes().clamp.max(self.mss());
-        if self.buffer.covers(self.mss(), segments) {
+        let mss = self.sizes().clamp.max(self.flow.mss);
+        if self.buffer.covers(self.flow.mss, segments) {
             let most = self.buffer.wanted(segments, mss).min(self.settings.wmem[2]);
             debug_assert!(most <= self.buffer.sndbuf, "the buffer would grow");
             return;
@@ -116,7 +116,7 @@ impl Sender {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
             self.buffer.may_have_space();
         }
-        self.buffer.found_to_cover(self.mss(), segments);
+        self.buffer.found_to_cover(self.flow.mss, segments);
     }
 
     /// After an ACK: the buffer may grow, and a blocked application may continue once a third of it is free.
@@ -193,7 +193,7 @@ impl Sender {
         if self.settings.builds_trains() || self.scoreboard.sacked_out() > 0 {
             return 0;
         }
-        let largest = u64::from(self.agreement.peer_mss.max(self.mss()));
+        let largest = u64::from(self.agreement.peer_mss.max(self.flow.mss));
         let at_most = largest + u64::from(self.settings.stack.skb_overhead);
         match self.wmem_queued().checked_sub(self.buffer.most_with_room() + 1) {
             Some(excess) => self.scoreboard.queue().head() + 1 + excess / at_most,
@@ -236,7 +236,7 @@ impl Sender {
         if self.settings.builds_trains() {
             return self.fill_skb(bytes);
         }
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let mut accepted = 0;
         let tail = self.unsent() % mss;
         if tail > 0 {
@@ -286,7 +286,7 @@ impl Sender {
     pub(crate) fn reopen_tail(&mut self) {
         let open = match self.settings.builds_trains() {
             true => self.stream.tail_is_open(self.flow.snd_nxt, self.size_goal()),
-            false => !self.unsent().is_multiple_of(u64::from(self.mss())),
+            false => !self.unsent().is_multiple_of(u64::from(self.flow.mss)),
         };
         if open && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
             self.stream.push_marks.pop_back();
@@ -300,7 +300,7 @@ impl Sender {
         if self.stream.write_seq == before {
             return;
         }
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let first = before + (mss - (before - self.flow.snd_nxt) % mss);
         loop {
             let past = (self.stream.pushed_seq + self.peer.largest() / 2 + 1).max(first);
@@ -316,7 +316,7 @@ impl Sender {
     }
 
     fn ends_short_after_full_segments(&self) -> bool {
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         !self.settings.builds_trains() && self.unsent() > mss && !self.unsent().is_multiple_of(mss)
     }
 
@@ -325,14 +325,12 @@ impl Sender {
         if !self.settings.autocorking {
             return false;
         }
-        if self.settings.builds_trains() {
-            let corked = self.tail_autocorked();
-            self.below.throttled |= corked;
-            return corked;
-        }
-        let tail = self.unsent() % u64::from(self.mss());
-        let only_tail = tail > 0 && self.unsent() == tail;
-        let corked = only_tail
+        // The last skb, if it is not full; without trains it must be all that is not sent.
+        let (tail, full) = match self.settings.builds_trains() {
+            true => (self.stream.tail_length(self.flow.snd_nxt), self.size_goal()),
+            false => (self.unsent(), u64::from(self.flow.mss)),
+        };
+        let corked = (1..full).contains(&tail)
             && !self.scoreboard.is_empty()
             && self.below.wmem_alloc > u64::from(self.settings.truesize(tail as u32));
         self.below.throttled |= corked;

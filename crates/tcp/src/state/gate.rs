@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tailback_cc::{Flow, PacingStatus};
 use tailback_units::SimTime;
 
 use crate::clock::Deadline;
@@ -290,6 +291,18 @@ impl Gate {
     /// Why new data was last refused.
     pub(crate) fn held_by(&self) -> HeldBy {
         self.held_by
+    }
+
+    /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
+    #[inline]
+    pub(crate) fn held_by_pacing(&mut self, flow: &Flow) -> bool {
+        if flow.pacing_status != PacingStatus::Needed || flow.departure <= flow.now {
+            return false;
+        }
+        if !self.pacing_timer.is_set() {
+            self.pacing_timer = Deadline::at(flow.departure);
+        }
+        true
     }
 
     /// New data is refused.
