@@ -320,6 +320,16 @@ impl Settings {
         self.mtu - self.ip.header() - TCP_HEADER
     }
 
+    /// TCP builds skbs of several segments.
+    pub(crate) fn builds_trains(&self) -> bool {
+        self.gso_max_segs > 1
+    }
+
+    /// Memory of an skb with so much payload. [linux-6.12 skbuff.h SKB_TRUESIZE]
+    pub(crate) fn truesize(&self, payload: u32) -> u32 {
+        self.stack.skb_overhead + payload
+    }
+
     /// The MSS of the SYN.
     pub(crate) fn offered_mss(&self) -> u32 {
         self.advmss.unwrap_or(self.full_mss())

@@ -51,20 +51,9 @@ pub enum AckRange {
 }
 
 impl Sender {
-    /// Processes a current or old ACK; `draws` are random numbers for the control.
-    #[inline(never)]
-    pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
-        self.echoed = ack.tsecr;
-        self.flow.timestamps = stamps(ack);
-        match self.plain_head(ack) {
-            Some(plain) => self.take_plain_ack(ack, &plain, draws),
-            None => self.take_other_ack(ack, draws),
-        }
-    }
-
     /// Processes a current or old ACK that does more than to acknowledge new data that was sent once.
     #[inline(never)]
-    fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
+    pub(crate) fn take_other_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         let before = self.before_ack();
         let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
@@ -76,7 +65,7 @@ impl Sender {
             ece: self.ecn.echoes_marks(ack.flags),
             ..AckFlags::default()
         };
-        let before_marks = if self.reads_ace() { Some(self.before_marks()) } else { None };
+        let before_marks = if self.ecn.is_accurate() { Some(self.before_marks()) } else { None };
         let mut sample = SampleInProgress::new(self.in_flight());
         self.usage.flight_before_ack = sample.prior_in_flight;
         let nothing_outstanding = self.scoreboard.is_empty();
@@ -155,7 +144,7 @@ impl Sender {
     /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
     /// once, and no recovery or probe is in progress. This is true of nearly every ACK.
     #[inline]
-    fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
+    pub(crate) fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
         if !self.takes_shortcuts() {
             return None;
         }
@@ -171,9 +160,14 @@ impl Sender {
         (plain.count > 0 && plain.is_all && whole).then_some(plain)
     }
 
-    /// The steps of [`Sender::take_ack`] that such an ACK needs, in the same order.
+    /// The steps of [`Sender::take_other_ack`] that such an ACK needs, in the same order.
     #[inline]
-    fn take_plain_ack(&mut self, ack: &Segment, plain: &PlainHead, draws: &mut dyn rand_core::Rng) {
+    pub(crate) fn take_plain_ack(
+        &mut self,
+        ack: &Segment,
+        plain: &PlainHead,
+        draws: &mut dyn rand_core::Rng,
+    ) {
         let before = Before { highest_sack: self.flow.snd_una, sacked: 0, ..self.before_ack() };
         let mut sample = SampleInProgress::new(self.scoreboard.packets_out());
         self.usage.flight_before_ack = sample.prior_in_flight;
@@ -196,7 +190,7 @@ impl Sender {
         let since = |sent: Option<Micros>| sent.map(|sent| now.since(sent));
         let (rtt, control_rtt) = (since(cleaned.first_sent), since(cleaned.last_sent));
         flags.maybe_delayed = plain.count == 1
-            && ack.ack - before.una < u64::from(self.mss())
+            && ack.ack - before.una < u64::from(self.flow.mss)
             && sample.prior_delivered + 1 == self.flow.delivered;
         self.update_rtt(rtt, control_rtt, &flags, &mut sample);
         self.tell_control_of_acked(cleaned.packets, &sample);
@@ -205,26 +199,6 @@ impl Sender {
         self.refresh_cwnd_limited();
         self.control_congestion(&before, &flags, &sample, now, draws);
         self.gate.work.set_retransmit(Retransmit::Nothing);
-    }
-
-    /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.
-    /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
-    pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
-        acknowledges_nothing(segment, self.flow.snd_una) && self.scoreboard.is_empty()
-    }
-
-    /// Takes the window of a predicted segment; the control does not see the ACK.
-    #[inline(always)]
-    pub(crate) fn take_predicted(&mut self, segment: &Segment) {
-        self.echoed = segment.tsecr;
-        self.timer.peer_answered();
-        let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
-        if self.tlp.high_seq.is_some() {
-            let carries_data = segment.length > 0;
-            let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
-            self.process_probe_ack(segment.ack, &flags);
-        }
-        self.answer_of_window_probe();
     }
 
     /// Nothing is to be sent, and no loss probe is out.
@@ -240,13 +214,6 @@ impl Sender {
     /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     pub(crate) fn is_busy_with_application(&self) -> bool {
         self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
-    }
-
-    /// As [`Sender::take_predicted`] while the sender is silent.
-    pub(crate) fn take_window_of_data(&mut self, segment: &Segment) {
-        self.echoed = segment.tsecr;
-        self.timer.peer_answered();
-        self.peer.take((segment.seq, segment.window), false);
     }
 
     fn before_ack(&self) -> Before {
@@ -287,7 +254,7 @@ impl Sender {
             control_rtt = Some(micros_since(self.flow.now, last));
             flags.maybe_delayed = cleaned.packets == 1
                 && before.sacked == 0
-                && self.flow.snd_una - before.una < u64::from(self.mss())
+                && self.flow.snd_una - before.una < u64::from(self.flow.mss)
                 && sample.prior_delivered + 1 == self.flow.delivered
                 && !flags.alert();
         }
@@ -301,7 +268,8 @@ impl Sender {
             flags.set_timer = true;
             self.take_mtu_probe_ack(self.flow.snd_una);
             if self.is_reno() {
-                self.remove_duplicates(cleaned.packets);
+                let counted = self.scoreboard.take_duplicates(cleaned.packets);
+                self.take_counted(counted, cleaned.packets);
                 // Without SACK, nothing tells which of them arrived before the retransmission.
                 flags.orig_sack_acked &= !flags.retrans_data_acked;
             } else {
@@ -376,7 +344,7 @@ impl Sender {
                 let spurious =
                     tags.retransmitted() && self.echoed.time().is_some_and(|echo| echo < sent_at.timestamp());
                 if !spurious {
-                    self.rack_advance(tags, end, sent_at);
+                    self.rack.advance(tags, (sent_at, end), &self.flow);
                 }
             }
             cleaned.packets += 1;
@@ -416,7 +384,7 @@ impl Sender {
 
     fn tell_control_of_acked(&mut self, packets: u32, sample: &SampleInProgress) {
         self.refresh_flow();
-        let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
+        let in_flight = u64::from(self.flow.mss) * self.flow.delivered.saturating_sub(sample.prior_delivered);
         let acked = AckSample { packets_acked: Segs(packets), rtt: sample.rtt, in_flight };
         self.control.hooks_mut().pkts_acked(&acked, &self.flow, &mut self.window);
     }
@@ -434,11 +402,11 @@ impl Sender {
     ) {
         let delivered = (self.flow.delivered - before.delivered) as u32;
         let losses = (self.flow.lost - before.lost) as u32;
-        if flags.ece && !self.reads_ace() {
+        if flags.ece && !self.ecn.is_accurate() {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };
-        let measured = self.measure_rate(sample, delivered, kind, now);
+        let measured = self.rate.measure(sample, delivered, kind, now, &mut self.flow);
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {
             Control::Model(control) => {
@@ -465,12 +433,11 @@ impl Sender {
                 if std::mem::take(&mut self.window.mark_app_limited) {
                     self.mark_app_limited();
                 }
-                self.cap_pacing_rate();
+                self.options.cap_pacing_rate(&mut self.window);
                 return;
             }
             Control::Window(_) if in_reduction => {
-                let progress = self.recovery_progress(losses, flags);
-                self.reduce_cwnd(delivered, progress);
+                self.reduce_cwnd(delivered, losses, flags);
             }
             Control::Window(control) => {
                 let progress = flags.data_acked
@@ -502,7 +469,7 @@ pub(crate) fn acknowledges_nothing(segment: &Segment, una: u64) -> bool {
     segment.flags.contains(SegmentFlags::ACK) && segment.ack == una && segment.sack.is_none()
 }
 
-fn stamps(ack: &Segment) -> Option<Timestamps> {
+pub(crate) fn stamps(ack: &Segment) -> Option<Timestamps> {
     Some(Timestamps { value: ack.tsval.time()?, echo: ack.tsecr.time()? })
 }
 

@@ -15,12 +15,6 @@ pub(crate) struct BeforeMarks {
 }
 
 impl Sender {
-    /// Accurate ECN is in use.
-    #[inline]
-    pub(crate) fn reads_ace(&self) -> bool {
-        self.ecn.is_accurate()
-    }
-
     /// What the marks of an ACK are computed from.
     #[inline(never)]
     pub(crate) fn before_marks(&self) -> BeforeMarks {
@@ -32,7 +26,7 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn take_marks(&mut self, ack: &Segment, before: &BeforeMarks, flags: &mut AckFlags) {
         let after = self.before_marks();
-        let mss = u64::from(self.mss() + self.ecn.reserved());
+        let mss = u64::from(self.flow.mss + self.ecn.reserved());
         let progress = flags.data_acked || flags.data_sacked;
         let around = Around {
             mss,

@@ -10,7 +10,7 @@
 //! range < 8 bytes: the search pauses for 600 s
 //! black hole, after 3 s of timeouts: the MSS becomes that of the start of the range, and is halved the next times
 //! ```
-//! Data that was sent with another MSS is segmented again before a retransmission: [`Sender::cut_anew`].
+//! Data that was sent with another MSS is segmented again before a retransmission (`Scoreboard::cut_skb_anew`).
 //! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
 //! [linux-6.12 tcp_input.c tcp_mtup_probe_success, tcp_mtup_probe_failed, tcp_simple_retransmit]
 //! [linux-6.12 tcp_timer.c tcp_mtu_probing] [linux-6.12 tcp_output.c __tcp_retransmit_skb]
@@ -18,11 +18,10 @@
 use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
-use crate::config::{MtuProbing, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::config::{MtuProbing, TCP_HEADER};
 use crate::one_word::OneWord;
-use crate::queue::Index;
 use crate::sender::Sender;
-use crate::state::path::{MtuProbe, MtuProbes, MtuSearch};
+use crate::state::path::{MtuProbe, MtuProbes, MtuSearch, SegmentSizes};
 
 /// Minimum cwnd for a probe.
 const MIN_CWND: u32 = 11;
@@ -54,7 +53,7 @@ impl Sender {
             MtuProbing::AfterBlackHole => None,
             MtuProbing::Always => Some(self.flow.now),
         };
-        let (low, high) = (self.mtu_of(self.settings.base_mss), self.mss_clamp() + self.headers());
+        let (low, high) = (self.sizes().mtu_of(self.settings.base_mss), self.sizes().largest());
         let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
         self.path.search = Some(Box::new(search));
         self.routine = false;
@@ -75,69 +74,51 @@ impl Sender {
         }
     }
 
-    fn headers(&self) -> u32 {
-        self.settings.ip.header() + TCP_HEADER
-    }
-
-    fn option_bytes(&self) -> u32 {
-        if self.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
-    }
-
-    /// Payload of a segment that the peer takes, less its options. [linux-6.12 rx_opt.mss_clamp]
-    pub(crate) fn mss_clamp(&self) -> u32 {
-        self.agreement.peer_mss.min(self.options.mss.unwrap_or(u32::MAX))
-    }
-
-    pub(crate) fn mtu_of(&self, mss: u32) -> u32 {
-        mss + self.option_bytes() + self.headers()
-    }
-
-    fn mss_of(&self, mtu: u32) -> u32 {
-        (mtu - self.headers()).min(self.mss_clamp()) - self.option_bytes()
+    /// How large packets and segments are on this connection.
+    pub(crate) fn sizes(&self) -> SegmentSizes {
+        SegmentSizes {
+            headers: self.settings.ip.header() + TCP_HEADER,
+            options: self.agreement.timestamp_option(),
+            clamp: self.agreement.peer_mss.min(self.options.mss.unwrap_or(u32::MAX)),
+        }
     }
 
     fn synchronise_mss(&mut self, mtu: u32) {
+        let sizes = self.sizes();
         self.path.of_mss = mtu;
-        let mut mss = self.bounded_to_half_window(self.mss_of(mtu));
+        let mut mss = sizes.mss_of(mtu);
+        let half = self.peer.half_of_largest();
+        if half > 0 && u64::from(mss) > half {
+            mss = (half as u32).max(MIN_PACKET - TCP_HEADER - sizes.options);
+        }
         if let Some(search) = &mut self.path.search {
             search.high = search.high.min(mtu);
             if search.since.is_some() {
-                let low = search.low;
-                mss = mss.min(self.mss_of(low));
+                mss = mss.min(sizes.mss_of(search.low));
             }
         }
         self.flow.mss = mss.saturating_sub(self.ecn.reserved()).max(1);
-        self.flow.mtu = self.mtu_of(mss);
+        self.flow.mtu = sizes.mtu_of(mss);
         self.buffer.may_have_space();
-    }
-
-    fn bounded_to_half_window(&self, mss: u32) -> u32 {
-        let half = self.peer.half_of_largest();
-        if half == 0 || u64::from(mss) <= half {
-            return mss;
-        }
-        (half as u32).max(MIN_PACKET - TCP_HEADER - self.option_bytes())
     }
 
     /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
     /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
-    pub(crate) fn mtu_step(&mut self) -> MtuStep {
-        if self.path.search.is_some() { self.mtu_step_of_search() } else { MtuStep::None }
-    }
-
     #[inline(never)]
-    fn mtu_step_of_search(&mut self) -> MtuStep {
+    pub(crate) fn mtu_step(&mut self) -> MtuStep {
         let Some(search) = self.path.search() else { return MtuStep::None };
+        let sizes = self.sizes();
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= MIN_CWND;
         if search.since.is_none() || search.probe.is_some() || !calm || self.path.reports_sack {
             return MtuStep::None;
         }
-        let size = self.mss_of((search.high + search.low) / 2);
-        if size > self.mss_of(search.high) || search.high < search.low + MIN_RANGE {
-            self.search_again();
+        let size = sizes.mss_of((search.high + search.low) / 2);
+        if size > sizes.mss_of(search.high) || search.high < search.low + MIN_RANGE {
+            let from_present = sizes.mtu_of(self.flow.mss)..=sizes.largest();
+            self.path.search_again(self.flow.now, REST, from_present);
             return MtuStep::None;
         }
-        let needed = u64::from(size) + u64::from(self.recovery.reordering + 1) * u64::from(self.mss());
+        let needed = u64::from(size) + u64::from(self.recovery.reordering + 1) * u64::from(self.flow.mss);
         if self.unsent() < needed || self.peer.snd_wnd < needed {
             return MtuStep::None;
         }
@@ -152,36 +133,20 @@ impl Sender {
         if record_within { MtuStep::None } else { MtuStep::Send(size) }
     }
 
-    /// After a long pause, restarts the search with the full range from the present MSS on.
-    /// [linux-6.12 tcp_output.c tcp_mtu_check_reprobe]
-    fn search_again(&mut self) {
-        let (now, high) = (self.flow.now, self.mss_clamp() + self.headers());
-        let low = self.mtu_of(self.mss());
-        let rested = |search: &MtuSearch| search.since.is_some_and(|since| now.since(since) >= REST);
-        if let Some(search) = self.path.search.as_mut().filter(|search| rested(search)) {
-            **search = MtuSearch { low, high, since: Some(now), probe: None, ..**search };
-        }
-    }
-
     /// The probe went out, up to `end`.
     pub(crate) fn mtu_probe_sent(&mut self, length: u32, end: u64) {
-        let size = self.mtu_of(length);
+        let size = self.sizes().mtu_of(length);
         self.window.cwnd = Segs(self.window.cwnd.0 - 1);
         if let Some(search) = &mut self.path.search {
             search.probe = Some(MtuProbe { size, start: end - u64::from(length), end });
         }
     }
 
-    /// A probe was sent and is neither acknowledged nor lost.
-    pub(crate) fn mtu_probe_is_out(&self) -> bool {
-        self.path.search.as_ref().is_some_and(|search| search.probe.is_some())
-    }
-
     /// Everything before `una` is acknowledged, perhaps including the probe.
     pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
         let Some(search) = self.path.search() else { return };
         let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
-        let bytes = u64::from(self.window.cwnd.0) * u64::from(self.mtu_of(self.mss()));
+        let bytes = u64::from(self.window.cwnd.0) * u64::from(self.sizes().mtu_of(self.flow.mss));
         self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
@@ -210,7 +175,7 @@ impl Sender {
     fn resend_what_is_too_long(&mut self) {
         self.refresh_mss();
         for index in self.scoreboard.queue().head()..self.scoreboard.queue().end() {
-            if self.scoreboard.get(index).length > self.mss() {
+            if self.scoreboard.get(index).length > self.flow.mss {
                 self.mark_lost(index);
             }
         }
@@ -228,59 +193,11 @@ impl Sender {
         match search.since {
             None => search.since = Some(self.flow.now),
             Some(_) => {
-                let half = self.mss_of(search.low) / 2;
-                search.low = self.mtu_of(half.min(self.settings.base_mss).max(MSS_FLOOR));
+                let half = self.sizes().mss_of(search.low) / 2;
+                search.low = self.sizes().mtu_of(half.min(self.settings.base_mss).max(MSS_FLOOR));
             }
         }
         self.path.search = Some(Box::new(search));
         self.synchronise_mss(self.path.of_mss);
-    }
-
-    /// Because of a retransmission, the outstanding probe gives no result.
-    pub(crate) fn mtu_probe_is_inconclusive(&mut self) {
-        if let Some(search) = &mut self.path.search {
-            search.probe = None;
-        }
-    }
-}
-
-/// Data that was sent with another MSS.
-impl Sender {
-    /// Divides the skb that begins at `index` into segments of the present MSS before a retransmission.
-    /// [linux-6.12 tcp_output.c __tcp_retransmit_skb, tcp_fragment, tcp_set_skb_tso_segs]
-    pub(crate) fn cut_anew(&mut self, index: Index) {
-        if self.is_cut_for(index, self.mss()) {
-            return;
-        }
-        let end = self.skb_end(index);
-        self.scoreboard.cut_anew(index..end, self.mss());
-    }
-
-    fn is_cut_for(&self, index: Index, mss: u32) -> bool {
-        let length = self.scoreboard.get(index).length;
-        length == mss || (length < mss && self.skb_end(index) == index + 1)
-    }
-
-    /// One past the last record that shares the skb of `index`.
-    pub(crate) fn skb_end(&self, index: Index) -> Index {
-        let queue = self.scoreboard.queue();
-        (index + 1..queue.end()).find(|&next| !queue.shares_skb(index, next)).unwrap_or(queue.end())
-    }
-
-    /// The last segment of the queue for a loss probe, after dividing the last skb into segments of the present MSS.
-    /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
-    pub(crate) fn cut_tail_anew(&mut self, last: Index) -> Index {
-        let queue = self.scoreboard.queue();
-        let first = (queue.head()..last).rev().take_while(|&index| queue.shares_skb(index, last)).last();
-        let first = first.unwrap_or(last);
-        if self.is_cut_for(first, self.mss()) {
-            return last;
-        }
-        self.buffer.may_have_space();
-        let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
-        let end = tail.seq + u64::from(tail.length);
-        let probe = start + (last - first) * u64::from(self.mss());
-        self.scoreboard.cut_anew(first..last + 1, self.mss());
-        if probe < end { self.scoreboard.queue().find(probe) } else { first }
     }
 }

@@ -36,23 +36,15 @@ impl Sender {
     /// One segment more has arrived. [tcp_add_reno_sack]
     pub(crate) fn add_duplicate(&mut self) {
         let counted = self.scoreboard.count_duplicate();
-        self.flow.delivered += u64::from(counted.fresh);
-        self.note_duplicates(counted, 0);
+        self.take_counted(counted, 0);
     }
 
-    /// `acked` segments were acknowledged. [tcp_remove_reno_sacks]
-    pub(crate) fn remove_duplicates(&mut self, acked: u32) {
-        let counted = self.scoreboard.take_duplicates(acked);
+    /// After `acked` segments were acknowledged, the scoreboard has counted what has arrived.
+    pub(crate) fn take_counted(&mut self, counted: Counted, acked: u32) {
         self.flow.delivered += u64::from(counted.fresh);
-        self.note_duplicates(counted, acked);
-    }
-
-    /// More duplicates than segments beside the holes: the path reorders. [tcp_check_reno_reordering]
-    fn note_duplicates(&mut self, counted: Counted, acked: u32) {
         if counted.limited {
-            let degree = self.scoreboard.packets_out() + acked;
-            self.recovery.reordering = degree.min(self.settings.max_reordering);
-            self.recovery.reord_seen += 1;
+            let segments = self.scoreboard.packets_out() + acked;
+            self.recovery.note_many_duplicates(segments, self.settings.max_reordering);
         }
     }
 

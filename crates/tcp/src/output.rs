@@ -102,7 +102,7 @@ impl Sender {
     #[inline(always)]
     fn end_if_held(&mut self, pass: Pass) -> bool {
         let cwnd_is_full = self.in_flight() >= self.window.cwnd.0;
-        let by = match self.held_by_pacing() {
+        let by = match self.gate.held_by_pacing(&self.flow) {
             true => HeldBy::Pacing,
             false if cwnd_is_full => HeldBy::Cwnd,
             false => return false,
@@ -124,7 +124,10 @@ impl Sender {
     /// Ends the pass before its first segment if pacing or cwnd holds it. True if so.
     #[inline(never)]
     fn end_if_held_at_once(&mut self, pass: Pass) -> bool {
-        debug_assert!(!self.stream.fin_queued && !self.builds_trains(), "these have checks of their own");
+        debug_assert!(
+            !self.stream.fin_queued && !self.settings.builds_trains(),
+            "these have checks of their own"
+        );
         let ends = self.has_unsent() && self.end_if_held(pass);
         self.gate.work.progress.begun = ends;
         ends
@@ -157,7 +160,7 @@ impl Sender {
                 }
                 Retransmit::Nothing => {}
             }
-            if self.gate.work.take_rearming() && !self.armed_for(TimerKind::Retransmission) {
+            if self.gate.work.take_rearming() && !self.timer.is_for(TimerKind::Retransmission) {
                 self.rearm_rto();
             }
             return None;
@@ -179,7 +182,7 @@ impl Sender {
             self.gate.hold(reason, self.flow.now);
             return None;
         }
-        if begins && !pass.sends_one() {
+        if begins && !pass.sends_one() && self.path.search.is_some() {
             match self.mtu_step() {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
@@ -188,7 +191,7 @@ impl Sender {
                 }
             }
         }
-        let offer = match self.builds_trains() && pass != Pass::WindowProbe {
+        let offer = match self.settings.builds_trains() && pass != Pass::WindowProbe {
             true => self.next_train(pass),
             false => self.next_segment(pass),
         };
@@ -220,10 +223,10 @@ impl Sender {
         }
         self.flow.last_sent = self.flow.now;
         let before = self.take_departure();
-        let segments = self.segments_of_kind(length, kind);
+        let segments = kind.segments(length, self.flow.mss);
         let truesize = self.count_sent(length, segments);
         self.gate.work.pending = Some(Pending::New { length, tags, before, kind });
-        let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
+        let mss = if kind == NewKind::MtuProbe { length } else { self.flow.mss };
         Outgoing { mss, ..self.outgoing((self.flow.snd_nxt, length), truesize, tags, segments) }
     }
 
@@ -236,7 +239,7 @@ impl Sender {
     #[inline(always)]
     fn next_segment(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
         let length = self.next_length(pass);
-        let fin = self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
+        let fin = self.stream.fin_follows(self.flow.snd_nxt + u64::from(length));
         match self.refusal(pass, length, fin) {
             Some(reason) => Err(reason),
             None => Ok(Offer { length, fin }),
@@ -246,7 +249,7 @@ impl Sender {
     /// A full segment if there is one; a window probe is as long as the window allows.
     fn next_length(&self, pass: Pass) -> u32 {
         let record = self.stream.record_ends.first().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
-        let length = self.unsent().min(u64::from(self.mss())).min(record);
+        let length = self.unsent().min(u64::from(self.flow.mss)).min(record);
         match pass {
             Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
             _ => length as u32,
@@ -259,20 +262,20 @@ impl Sender {
             let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
             return empty.then_some(HeldBy::ReceiveWindow);
         }
-        if self.held_by_pacing() {
+        if self.gate.held_by_pacing(&self.flow) {
             return Some(HeldBy::Pacing);
         }
         let exempt = fin && self.settings.stack.last_fin == LastFin::Exempt;
         if self.in_flight() >= self.window.cwnd.0 && pass != Pass::LossProbe && !exempt {
             return Some(HeldBy::Cwnd);
         }
-        let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
+        let end = self.flow.snd_nxt + u64::from(length.min(self.flow.mss));
         if end > self.window_end() {
             self.gate.work.progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
         let last = self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
-        if length < self.mss() && last && !fin {
+        if length < self.flow.mss && last && !fin {
             if pass == Pass::Autocork && self.autocorked() {
                 return Some(HeldBy::SmallQueue);
             }
@@ -301,18 +304,11 @@ impl Sender {
             && self.gate.small_sent <= self.flow.snd_nxt
     }
 
-    fn segments_of_kind(&self, length: u32, kind: NewKind) -> u32 {
-        match kind {
-            NewKind::Segments => self.segments_of(length),
-            NewKind::MtuProbe => 1,
-        }
-    }
-
     /// Counts what leaves, and charges its memory, which is returned.
     fn count_sent(&mut self, length: u32, segments: u32) -> u32 {
         self.sent.data_segs_out += u64::from(segments);
         self.sent.bytes_sent += u64::from(length);
-        let truesize = self.truesize(length);
+        let truesize = self.settings.truesize(length);
         self.below.charge(truesize);
         truesize
     }
@@ -322,7 +318,7 @@ impl Sender {
     fn outgoing(&self, (seq, length): (u64, u32), truesize: u32, tags: Tags, segments: u32) -> Outgoing {
         let pushes = segments > 1 && self.settings.stack.train_push == TrainPush::EverySkb;
         let (push, fin) = (tags.has(Tags::PUSH) || pushes, tags.has(Tags::FIN));
-        Outgoing { seq, length, mss: self.mss(), truesize, push, fin, departure: self.flow.departure }
+        Outgoing { seq, length, mss: self.flow.mss, truesize, push, fin, departure: self.flow.departure }
     }
 
     /// How the device handled the packet just taken, whatever it was.
@@ -372,7 +368,7 @@ impl Sender {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
         let arms_timer = self.arms_timer_when_sent();
-        let segments = self.segments_of_kind(length, kind);
+        let segments = kind.segments(length, self.flow.mss);
         let end = match segments {
             1 => {
                 let stamp = self.stamp(sent_at);
@@ -384,7 +380,7 @@ impl Sender {
         if arms_timer {
             self.rearm_rto();
         }
-        if self.builds_trains() {
+        if self.settings.builds_trains() {
             self.stream.skb_left(end);
         }
         self.stream.records_left(end);
@@ -394,7 +390,7 @@ impl Sender {
             self.buffer.may_have_space();
         }
         self.check_space_after_sending();
-        if length < segments * self.mss() {
+        if length < segments * self.flow.mss {
             self.gate.small_sent = end;
         }
         self.gate.work.progress.sent += segments;
@@ -404,7 +400,7 @@ impl Sender {
     /// A segment of new data that is sent now arms the retransmission timer: it is the only one in flight, or takes the
     /// place of a loss probe.
     fn arms_timer_when_sent(&self) -> bool {
-        let restarts = self.scoreboard.is_empty() || self.armed_for(TimerKind::LossProbe);
+        let restarts = self.scoreboard.is_empty() || self.timer.is_for(TimerKind::LossProbe);
         restarts && !self.ends_with_loss_probe()
     }
 
@@ -419,8 +415,8 @@ impl Sender {
         let stamp = self.stamp(sent_at);
         let end = self.flow.snd_nxt + u64::from(length);
         let mut seq = self.flow.snd_nxt;
-        while end - seq > u64::from(self.mss()) {
-            seq = self.record_sent(seq, self.mss(), Tags::default(), &stamp);
+        while end - seq > u64::from(self.flow.mss) {
+            seq = self.record_sent(seq, self.flow.mss, Tags::default(), &stamp);
         }
         self.record_sent(seq, (end - seq) as u32, tags, &stamp)
     }
@@ -445,13 +441,15 @@ impl Sender {
         }
         if sent > 0 {
             if self.in_cwnd_reduction() {
-                self.recovery.prr_out += sent;
+                self.recovery.prr.sent(sent);
             }
             if pass != Pass::LossProbe {
                 self.schedule_loss_probe(Rto::Running);
             }
-        } else if self.scoreboard.packets_out() == 0 && self.has_unsent() {
-            self.check_probe_timer();
+        } else if self.scoreboard.packets_out() == 0 && self.has_unsent() && self.timer.armed_for().is_none()
+        {
+            // Data could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
+            self.arm_window_probe();
         }
         match pass {
             Pass::LossProbe => return self.end_loss_probe(sent),
@@ -481,8 +479,11 @@ impl Sender {
             .filter(|&last| self.scoreboard.queue().contains(last));
         match last {
             Some(last) if !could_send && !self.waits_in_host(last) => {
-                let last = self.cut_tail_anew(last);
-                let probe = self.retransmit(last, 1, Role::Probe);
+                let cut = self.scoreboard.cut_tail_anew(last, self.flow.mss);
+                if cut.is_some() {
+                    self.buffer.may_have_space();
+                }
+                let probe = self.retransmit(cut.unwrap_or(last), 1, Role::Probe);
                 if probe.is_none() {
                     self.rearm_rto();
                 }

@@ -12,23 +12,11 @@
 use tailback_cc::PacingStatus;
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::clock::Deadline;
 use crate::config::INITIAL_WINDOW;
 use crate::sender::Sender;
 use crate::stack::PacingCredit;
 
 impl Sender {
-    /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
-    pub(crate) fn held_by_pacing(&mut self) -> bool {
-        if self.flow.pacing_status != PacingStatus::Needed || self.flow.departure <= self.flow.now {
-            return false;
-        }
-        if !self.gate.pacing_timer.is_set() {
-            self.gate.pacing_timer = Deadline::at(self.flow.departure);
-        }
-        true
-    }
-
     /// Departure time of a packet handed down now; returns the one before, to know how late it is.
     pub(crate) fn take_departure(&mut self) -> SimTime {
         let before = self.flow.departure;
@@ -60,7 +48,7 @@ impl Sender {
         let cwnd = self.window.cwnd;
         let slow_start = cwnd.0 < self.window.ssthresh.0 / 2;
         let ratio = if slow_start { self.settings.pacing_ss_ratio } else { self.settings.pacing_ca_ratio };
-        let per_cent = u64::from(self.mss()) * (1_000_000 / 100 * 8) * u64::from(ratio);
+        let per_cent = u64::from(self.flow.mss) * (1_000_000 / 100 * 8) * u64::from(ratio);
         let segments = cwnd.max(Segs(self.scoreboard.packets_out())).0;
         let srtt = self.rtt.srtt_us8().max(1);
         let rate = match per_cent.checked_mul(u64::from(segments)) {
@@ -69,11 +57,6 @@ impl Sender {
                 .unwrap_or(u64::MAX),
         };
         self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u64::MAX / 8));
-        self.cap_pacing_rate();
-    }
-
-    /// `SO_MAX_PACING_RATE` holds for every control. [linux-6.12 sock.c sk_setsockopt, sk_max_pacing_rate]
-    pub(crate) fn cap_pacing_rate(&mut self) {
-        self.window.pacing_rate = self.window.pacing_rate.min(self.options.max_pacing_rate);
+        self.options.cap_pacing_rate(&mut self.window);
     }
 }

@@ -11,23 +11,12 @@
 use tailback_cc::{CaState, LostSegment};
 use tailback_units::{Segs, Span};
 
-use crate::clock::{Micros, micros_since};
 use crate::queue::{Index, Tags, sent_after};
 use crate::sender::Sender;
 use crate::state::timer::TimerKind;
 use crate::timers::TIMEOUT_MIN;
 
 impl Sender {
-    /// A segment was delivered. [linux-6.12 tcp_recovery.c tcp_rack_advance]
-    pub(crate) fn rack_advance(&mut self, tags: Tags, end: u64, sent_at: Micros) {
-        let rtt = micros_since(self.flow.now, sent_at);
-        // Less than the minimum RTT: the original arrived, not the retransmission.
-        if tags.retransmitted() && self.flow.min_rtt.is_none_or(|min| rtt < min) {
-            return;
-        }
-        self.rack.delivered((sent_at, end), rtt);
-    }
-
     fn reordering_window(&self) -> Span {
         if self.recovery.reord_seen == 0 {
             let enough = self.scoreboard.sacked_out() >= self.recovery.reordering;
@@ -38,13 +27,6 @@ impl Sender {
         }
         let quarter = Span::from_micros(self.flow.min_rtt.map_or(0, |min| min.as_micros() >> 2));
         (quarter * u64::from(self.rack.steps)).min(self.rtt.srtt())
-    }
-
-    /// Time until a segment counts as lost; `None` = now. [linux-6.12 tcp_recovery.c tcp_rack_skb_timeout]
-    pub(crate) fn rack_time_left(&self, index: Index, window: Span) -> Option<Span> {
-        let age = micros_since(self.flow.now, self.scoreboard.get(index).sent_at);
-        let allowed = self.rack.rtt + window;
-        (allowed > age).then(|| allowed - age)
     }
 
     /// Detects losses in the order of transmission; returns the time until the next segment may count as lost.
@@ -62,7 +44,7 @@ impl Sender {
             if !sent_after(self.rack.newest, (segment.sent_at, segment.end())) {
                 break;
             }
-            match self.rack_time_left(index, window) {
+            match self.rack.time_left(self.scoreboard.get(index).sent_at, window, self.flow.now) {
                 None => {
                     self.mark_lost(index);
                     self.scoreboard.leave_time_order(index);
@@ -87,12 +69,9 @@ impl Sender {
 
     /// Marks a segment lost; a lost retransmission counts again. [linux-6.12 tcp_input.c tcp_mark_skb_lost]
     pub(crate) fn mark_lost(&mut self, index: Index) {
-        if self.scoreboard.mark_lost(index) {
-            self.count_lost(index);
+        if !self.scoreboard.mark_lost(index) {
+            return;
         }
-    }
-
-    fn count_lost(&mut self, index: Index) {
         self.flow.lost += 1;
         let segment = self.scoreboard.get(index);
         let lost = LostSegment {

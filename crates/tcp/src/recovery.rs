@@ -1,30 +1,24 @@
-//! Loss recovery: the state machine Open – Disorder – CWR – Recovery – Loss, and proportional rate reduction.
-//!
-//! PRR, in CWR and Recovery of window controls, per ACK that delivers D segments:
-//!
-//! ```text
-//! in flight > ssthresh:  sndcnt = ⌈ssthresh · prr_delivered / prior_cwnd⌉ − prr_out
-//! else:                  sndcnt = min(ssthresh − in_flight, max(prr_delivered − prr_out, D) + g)
-//!                        g = 1 if una advanced and nothing was newly lost
-//! cwnd = in_flight + max(sndcnt, 1 for the first transmission)
-//! ```
-//! [rfc6937] [linux-6.12 tcp_input.c tcp_fastretrans_alert, tcp_cwnd_reduction]
+//! Loss recovery: the state machine Open – Disorder – CWR – Recovery – Loss. What one ACK does to cwnd in a reduction is
+//! in `state/prr.rs`. [linux-6.12 tcp_input.c tcp_fastretrans_alert]
 
 use tailback_cc::{CaState, CwndEvent};
-use tailback_units::Segs;
+use tailback_units::{Segs, Span};
 
 use crate::one_word::OneWord;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::{PrrProgress, TimeoutMarks};
 use crate::state::gate::Retransmit;
+use crate::state::prr::Progress;
 use crate::state::timer::TimerKind;
 
-/// The bound of PRR below ssthresh.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Progress {
-    None,
-    Slow,
-    Good,
+/// The bound of PRR below ssthresh for the ACK being processed, which shows so many new losses.
+fn progress(by: PrrProgress, newly_lost: u32, flags: &AckFlags) -> Progress {
+    match by {
+        PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
+        PrrProgress::UnaAdvanced => Progress::Slow,
+        PrrProgress::RetransmissionAcked if flags.retrans_data_acked && !flags.lost_retrans => Progress::Good,
+        PrrProgress::RetransmissionAcked => Progress::None,
+    }
 }
 
 impl Sender {
@@ -96,15 +90,11 @@ impl Sender {
     fn in_loss(&mut self, flags: &mut AckFlags) -> Retransmit {
         let retransmit = self.process_loss(flags);
         self.identify_losses(flags);
-        if self.flow.ca_state == CaState::Open || flags.lost_retrans {
-            return self.before_recovery_or(flags, retransmit);
+        if self.flow.ca_state != CaState::Open && !flags.lost_retrans {
+            return retransmit;
         }
-        retransmit
-    }
-
-    fn before_recovery_or(&mut self, flags: &mut AckFlags, otherwise: Retransmit) -> Retransmit {
         match self.before_recovery(flags) {
-            Retransmit::Nothing => otherwise,
+            Retransmit::Nothing => retransmit,
             other => other,
         }
     }
@@ -142,19 +132,12 @@ impl Sender {
 
     /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
-        self.forget_retrans_stamp();
+        self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         if flags.ece {
             self.enter_cwr();
         }
         if self.flow.ca_state != CaState::Cwr {
             self.try_keep_open();
-        }
-    }
-
-    /// Forgets when the first retransmission was sent, once none is outstanding. [tcp_retrans_stamp_cleanup]
-    pub(crate) fn forget_retrans_stamp(&mut self) {
-        if !self.scoreboard.any_retransmission_done() {
-            self.recovery.retrans_stamp = OneWord::NONE;
         }
     }
 
@@ -176,7 +159,7 @@ impl Sender {
         if !flags.sack_reneging || !flags.una_advanced {
             return false;
         }
-        let soon = (self.rtt.srtt() / 2).max(tailback_units::Span::from_millis(10));
+        let soon = (self.rtt.srtt() / 2).max(Span::from_millis(10));
         self.arm(TimerKind::Retransmission, soon);
         flags.set_timer = false;
         true
@@ -184,7 +167,7 @@ impl Sender {
 
     /// Enters fast recovery; a reduction in progress (CWR) continues. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
-        self.forget_retrans_stamp();
+        self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
@@ -206,13 +189,9 @@ impl Sender {
         }
     }
 
-    pub(crate) fn init_undo(&mut self) {
-        self.recovery.undo_marker = OneWord::some(self.flow.snd_una);
-        let mut retrans = self.scoreboard.retrans_out();
-        if self.tlp.high_seq.is_some() && self.tlp.is_retransmission {
-            retrans += 1;
-        }
-        self.recovery.undo_retrans = (retrans > 0).then_some(retrans);
+    fn init_undo(&mut self) {
+        let out = self.scoreboard.retrans_out() + self.tlp.retransmissions_out();
+        self.recovery.allow_undo(self.flow.snd_una, out);
     }
 
     pub(crate) fn begin_cwnd_reduction(&mut self) {
@@ -224,41 +203,10 @@ impl Sender {
         self.ecn.reduced();
     }
 
-    /// The bound of PRR below ssthresh for the ACK being processed.
-    pub(crate) fn recovery_progress(&self, newly_lost: u32, flags: &AckFlags) -> Progress {
-        match self.settings.stack.prr_progress {
-            PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
-            PrrProgress::UnaAdvanced => Progress::Slow,
-            PrrProgress::RetransmissionAcked if flags.retrans_data_acked && !flags.lost_retrans => {
-                Progress::Good
-            }
-            PrrProgress::RetransmissionAcked => Progress::None,
-        }
-    }
-
-    /// One ACK of a reduction; see the head of this file.
-    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, progress: Progress) {
-        let prior = u64::from(self.window.prior_cwnd.0);
-        if delivered == 0 || prior == 0 {
-            return;
-        }
-        self.recovery.prr_delivered += delivered;
-        let (ssthresh, in_flight) = (self.window.ssthresh.0, self.in_flight());
-        let (prr_delivered, prr_out) = (self.recovery.prr_delivered, self.recovery.prr_out);
-        let count = if in_flight > ssthresh {
-            let share = (u64::from(ssthresh) * u64::from(prr_delivered)).div_ceil(prior);
-            share.saturating_sub(u64::from(prr_out)) as u32
-        } else {
-            let owed = prr_delivered.saturating_sub(prr_out).max(delivered);
-            let bound = match progress {
-                Progress::Good => owed + 1,
-                Progress::Slow => owed,
-                Progress::None => delivered,
-            };
-            bound.min(ssthresh - in_flight)
-        };
-        let count = count.max(u32::from(prr_out == 0));
-        self.window.cwnd = Segs(in_flight + count);
+    /// An ACK of a reduction delivers so many segments, and shows so many new losses.
+    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, flags: &AckFlags) {
+        let progress = progress(self.settings.stack.prr_progress, newly_lost, flags);
+        self.recovery.prr.reduce(&mut self.window, self.scoreboard.in_flight(), delivered, progress);
     }
 
     pub(crate) fn end_cwnd_reduction(&mut self) {
@@ -337,7 +285,7 @@ impl Sender {
         // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
         self.tlp.high_seq = OneWord::NONE;
         let first = new_recovery || self.recovery.retransmits > 0;
-        self.recovery.frto = self.settings.frto && first && !self.mtu_probe_is_out();
+        self.recovery.frto = self.settings.frto && first && !self.path.probe_is_out();
     }
 
     /// Marks all but segments too young to be lost; before Linux 4.18 also these. [linux-6.12 tcp_input.c
@@ -354,8 +302,9 @@ impl Sender {
         let (head, end) = (self.scoreboard.queue().head(), self.scoreboard.queue().end());
         let spares = self.settings.stack.timeout_marks == TimeoutMarks::OldEnough;
         for index in head..end {
-            let young =
-                spares && index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some();
+            let left =
+                |index| self.rack.time_left(self.scoreboard.get(index).sent_at, Span::ZERO, self.flow.now);
+            let young = spares && index != head && left(index).is_some();
             if reneged || !young {
                 self.mark_lost(index);
             }

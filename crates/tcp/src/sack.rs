@@ -4,14 +4,17 @@
 //! ACK does not grow with the window. [rfc2018] [rfc2883] [linux-6.12 tcp_input.c tcp_sacktag_write_queue,
 //! tcp_sacktag_one]
 
-use tailback_cc::CaState;
+use tailback_cc::{CaState, Flow};
 use tailback_packet::{SackBlock, Segment};
 
 use crate::clock::Micros;
 use crate::queue::{Index, Tags};
+use crate::scoreboard::Scoreboard;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::{DsackWidens, ProbeDsack};
-use crate::state::rate::SampleInProgress;
+use crate::state::rack::Rack;
+use crate::state::rate::{DeliveryRate, SampleInProgress};
+use crate::state::recovery::Recovery;
 use crate::state::sacks::AscendingBlocks;
 
 /// The results of processing the SACK blocks of one ACK.
@@ -42,24 +45,26 @@ impl Sender {
         flags: &mut AckFlags,
         sample: &mut SampleInProgress,
     ) -> SackWalk {
-        let mut walk = SackWalk::default();
         self.scoreboard.begin_sacks(self.flow.snd_una);
         let blocks = ack.sack.as_slice();
         let duplicates = self.check_dsack(ack, blocks, prior_una, flags);
-        walk.delivered = duplicates;
+        let Sender { scoreboard, recovery, rack, rate, flow, .. } = self;
+        let walk = SackWalk { delivered: duplicates, ..SackWalk::default() };
+        let mut tagging = Tagging { scoreboard, recovery, rack, rate, flow, flags, sample, walk };
         let mut usable = AscendingBlocks::default();
         for (number, &block) in blocks.iter().enumerate() {
             if number == 0 && duplicates > 0 {
-                self.tag_duplicate(block, &mut walk);
+                tagging.tag_duplicate(block);
             }
-            if block.end > block.start && block.start > self.flow.snd_una && block.end <= self.flow.snd_nxt {
+            if block.end > block.start && block.start > flow.snd_una && block.end <= flow.snd_nxt {
                 usable.insert(block);
             }
         }
-        let known = self.scoreboard.report(usable);
+        let known = tagging.scoreboard.report(usable);
         for block in usable.as_slice() {
-            self.tag_block(*block, known.as_slice(), flags, sample, &mut walk);
+            tagging.tag_block(*block, known.as_slice());
         }
+        let walk = tagging.walk;
         if self.flow.ca_state != CaState::Loss || self.recovery.undo_marker.is_some() {
             self.check_reordering(walk.reordered_from);
         }
@@ -81,11 +86,9 @@ impl Sender {
             return 0;
         }
         let counted = self.count_dsack(first, flags);
-        if let (Some(marker), Some(left)) = (self.recovery.undo_marker.get(), self.recovery.undo_retrans) {
+        if first.end <= prior_una {
             // The data has left the queue: it can only be counted.
-            if left > 0 && first.end <= prior_una && first.end > marker {
-                self.recovery.undo_retrans = Some(left.saturating_sub(counted));
-            }
+            self.recovery.count_spurious(first.end, counted);
         }
         counted
     }
@@ -97,7 +100,7 @@ impl Sender {
         if length == 0 || length > self.peer.largest() {
             return 0;
         }
-        let count = length.div_ceil(u64::from(self.mss())) as u32;
+        let count = length.div_ceil(u64::from(self.flow.mss)) as u32;
         if count == 1 && self.tlp.high_seq.get() == Some(block.end) {
             flags.dsack_of_probe = true;
         }
@@ -105,114 +108,15 @@ impl Sender {
         if u64::from(self.recovery.dsack_dups) > self.sent.total_retrans {
             return 0;
         }
-        self.rack.dsack_seen |=
-            self.settings.loss_detection.adapts_window && self.widens_window(flags.dsack_of_probe);
+        let widens = match self.settings.stack.dsack_widens {
+            DsackWidens::OnceReordered => self.recovery.reord_seen > 0 && !flags.dsack_of_probe,
+            DsackWidens::Always => true,
+            DsackWidens::Never => false,
+        };
+        self.rack.dsack_seen |= widens && self.settings.loss_detection.adapts_window;
         flags.dsack_of_probe |= self.settings.stack.probe_dsack == ProbeDsack::Any;
         flags.dsack = true;
         count
-    }
-
-    /// Whether a DSACK widens RACK's window.
-    fn widens_window(&self, is_of_probe: bool) -> bool {
-        match self.settings.stack.dsack_widens {
-            DsackWidens::OnceReordered => self.recovery.reord_seen > 0 && !is_of_probe,
-            DsackWidens::Always => true,
-            DsackWidens::Never => false,
-        }
-    }
-
-    /// A duplicate of data that is still in the queue: its retransmission was spurious. If the first copy was SACKed
-    /// before, it was late. [linux-6.12 tcp_input.c tcp_sacktag_one]
-    fn tag_duplicate(&mut self, block: SackBlock, walk: &mut SackWalk) {
-        let mut index = self.scoreboard.queue().find(block.start).max(self.scoreboard.queue().head());
-        while index < self.scoreboard.queue().end() && self.scoreboard.get(index).end() <= block.end {
-            let segment = self.scoreboard.get(index);
-            let (tags, seq, end) = (segment.tags, segment.seq, segment.end());
-            if tags.retransmitted() && tags.has(Tags::SACKED) {
-                walk.note_reordered(seq);
-            }
-            if let (Some(marker), Some(left)) = (self.recovery.undo_marker.get(), self.recovery.undo_retrans)
-                && tags.retransmitted()
-                && left > 0
-                && end > marker
-            {
-                self.recovery.undo_retrans = Some(left - 1);
-            }
-            self.scoreboard.end_retransmission(index);
-            index += 1;
-        }
-    }
-
-    /// Tags the part of a block that the previous ACK did not report.
-    fn tag_block(
-        &mut self,
-        block: SackBlock,
-        known: &[SackBlock],
-        flags: &mut AckFlags,
-        sample: &mut SampleInProgress,
-        walk: &mut SackWalk,
-    ) {
-        let mut from = block.start;
-        for old in known.iter().filter(|old| old.start < block.end && old.end > block.start) {
-            if old.start > from {
-                self.tag_range(SackBlock { start: from, end: old.start }, flags, sample, walk);
-            }
-            from = from.max(old.end);
-        }
-        if from < block.end {
-            self.tag_range(SackBlock { start: from, end: block.end }, flags, sample, walk);
-        }
-    }
-
-    fn tag_range(
-        &mut self,
-        range: SackBlock,
-        flags: &mut AckFlags,
-        sample: &mut SampleInProgress,
-        walk: &mut SackWalk,
-    ) {
-        let mut index = self.scoreboard.find_untagged(range.start);
-        while index < self.scoreboard.queue().end() {
-            let segment = self.scoreboard.get(index);
-            if segment.seq >= range.end {
-                break;
-            }
-            if segment.seq >= range.start && segment.end() <= range.end {
-                self.tag_segment(index, flags, walk);
-                self.rate.take_delivered(self.scoreboard.get(index), sample);
-                self.scoreboard.forget_stamp(index);
-            }
-            index += 1;
-        }
-        self.scoreboard.tagged_before(index);
-    }
-
-    /// One segment is reported as received. [linux-6.12 tcp_input.c tcp_sacktag_one]
-    fn tag_segment(&mut self, index: Index, flags: &mut AckFlags, walk: &mut SackWalk) {
-        let segment = self.scoreboard.get(index);
-        let (tags, sent_at) = (segment.tags, segment.sent_at);
-        let block = SackBlock { start: segment.seq, end: segment.end() };
-        if tags.has(Tags::SACKED) || block.end <= self.flow.snd_una {
-            return;
-        }
-        self.rack_advance(tags, block.end, sent_at);
-        if !tags.retransmitted() {
-            self.note_original(block, sent_at, flags, walk);
-        }
-        self.scoreboard.sack(index);
-        flags.data_sacked = true;
-        walk.delivered += 1;
-    }
-
-    /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
-    /// lies below one that arrived before.
-    fn note_original(&self, block: SackBlock, sent_at: Micros, flags: &mut AckFlags, walk: &mut SackWalk) {
-        if block.start < self.highest_sack_seq() {
-            walk.note_reordered(block.start);
-        }
-        flags.orig_sack_acked |= block.end <= self.recovery.high_seq;
-        walk.first_sent.get_or_insert(sent_at);
-        walk.last_sent = Some(sent_at);
     }
 
     /// End of the highest SACKed segment, or `snd_una`.
@@ -225,7 +129,98 @@ impl Sender {
     pub(crate) fn check_reordering(&mut self, low: Option<u64>) {
         let highest = self.highest_sack_seq();
         let Some(low) = low.filter(|&low| low < highest) else { return };
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         self.recovery.note_reordering(highest - low, mss, self.settings.max_reordering);
+    }
+}
+
+/// Tags what the blocks of one ACK report, and collects what that shows.
+struct Tagging<'a> {
+    scoreboard: &'a mut Scoreboard,
+    recovery: &'a mut Recovery,
+    rack: &'a mut Rack,
+    rate: &'a mut DeliveryRate,
+    flow: &'a Flow,
+    flags: &'a mut AckFlags,
+    sample: &'a mut SampleInProgress,
+    walk: SackWalk,
+}
+
+impl Tagging<'_> {
+    /// A duplicate of data that is still in the queue: its retransmission was spurious. If the first copy was SACKed
+    /// before, it was late. [linux-6.12 tcp_input.c tcp_sacktag_one]
+    fn tag_duplicate(&mut self, block: SackBlock) {
+        let mut index = self.scoreboard.queue().find(block.start).max(self.scoreboard.queue().head());
+        while index < self.scoreboard.queue().end() && self.scoreboard.get(index).end() <= block.end {
+            let segment = self.scoreboard.get(index);
+            let (tags, seq, end) = (segment.tags, segment.seq, segment.end());
+            if tags.retransmitted() && tags.has(Tags::SACKED) {
+                self.walk.note_reordered(seq);
+            }
+            if tags.retransmitted() {
+                self.recovery.count_spurious(end, 1);
+            }
+            self.scoreboard.end_retransmission(index);
+            index += 1;
+        }
+    }
+
+    /// Tags the part of a block that the previous ACK did not report.
+    fn tag_block(&mut self, block: SackBlock, known: &[SackBlock]) {
+        let mut from = block.start;
+        for old in known.iter().filter(|old| old.start < block.end && old.end > block.start) {
+            if old.start > from {
+                self.tag_range(SackBlock { start: from, end: old.start });
+            }
+            from = from.max(old.end);
+        }
+        if from < block.end {
+            self.tag_range(SackBlock { start: from, end: block.end });
+        }
+    }
+
+    fn tag_range(&mut self, range: SackBlock) {
+        let mut index = self.scoreboard.find_untagged(range.start);
+        while index < self.scoreboard.queue().end() {
+            let segment = self.scoreboard.get(index);
+            if segment.seq >= range.end {
+                break;
+            }
+            if segment.seq >= range.start && segment.end() <= range.end {
+                self.tag_segment(index);
+                self.rate.take_delivered(self.scoreboard.get(index), self.sample);
+                self.scoreboard.forget_stamp(index);
+            }
+            index += 1;
+        }
+        self.scoreboard.tagged_before(index);
+    }
+
+    /// One segment is reported as received. [linux-6.12 tcp_input.c tcp_sacktag_one]
+    fn tag_segment(&mut self, index: Index) {
+        let segment = self.scoreboard.get(index);
+        let (tags, sent_at) = (segment.tags, segment.sent_at);
+        let block = SackBlock { start: segment.seq, end: segment.end() };
+        if tags.has(Tags::SACKED) || block.end <= self.flow.snd_una {
+            return;
+        }
+        self.rack.advance(tags, (sent_at, block.end), self.flow);
+        if !tags.retransmitted() {
+            self.note_original(block, sent_at);
+        }
+        self.scoreboard.sack(index);
+        self.flags.data_sacked = true;
+        self.walk.delivered += 1;
+    }
+
+    /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
+    /// lies below one that arrived before.
+    fn note_original(&mut self, block: SackBlock, sent_at: Micros) {
+        if block.start < self.scoreboard.highest_sack(self.flow.snd_una) {
+            self.walk.note_reordered(block.start);
+        }
+        self.flags.orig_sack_acked |= block.end <= self.recovery.high_seq;
+        self.walk.first_sent.get_or_insert(sent_at);
+        self.walk.last_sent = Some(sent_at);
     }
 }

@@ -210,10 +210,45 @@ impl Scoreboard {
         self.check();
     }
 
+    /// Divides the skb that begins at `index`, which was sent with another MSS, into segments of `mss` bytes before a
+    /// retransmission. [linux-6.12 tcp_output.c __tcp_retransmit_skb, tcp_fragment, tcp_set_skb_tso_segs]
+    pub(crate) fn cut_skb_anew(&mut self, index: Index, mss: u32) {
+        if !self.queue.is_cut_for(index, mss) {
+            self.cut_anew(index..self.queue.skb_end(index), mss);
+        }
+    }
+
+    /// Divides the last skb, whose last segment is `last`, into segments of `mss` bytes, if it has others, and returns the
+    /// last of these for a loss probe. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+    pub(crate) fn cut_tail_anew(&mut self, last: Index, mss: u32) -> Option<Index> {
+        let queue = &self.queue;
+        let first = (queue.head()..last).rev().take_while(|&index| queue.shares_skb(index, last)).last();
+        let first = first.unwrap_or(last);
+        if queue.is_cut_for(first, mss) {
+            return None;
+        }
+        let (start, tail) = (queue.get(first).seq, queue.get(last));
+        let end = tail.seq + u64::from(tail.length);
+        let probe = start + (last - first) * u64::from(mss);
+        self.cut_anew(first..last + 1, mss);
+        Some(if probe < end { self.queue.find(probe) } else { first })
+    }
+
     /// Divides the records of one skb into segments of `mss` bytes, and updates the counters.
-    pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) {
+    fn cut_anew(&mut self, run: Range<Index>, mss: u32) {
         let pieces = self.queue.cut(run.clone(), mss);
         self.replace(run, pieces);
+    }
+
+    /// Adjacent records that one retransmission can carry, at most `max`: of one skb, lost, neither SACKed nor
+    /// retransmitted.
+    pub(crate) fn lost_run(&self, index: Index, max: u32) -> u32 {
+        let transmission = self.get(index).transmission;
+        let run = (index..self.queue.end()).take(max as usize).take_while(|&next| {
+            let segment = self.get(next);
+            segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
+        });
+        run.count() as u32
     }
 
     /// Divides a record after `length` bytes.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tailback_cc::{CaState, Control, CwndEvent, EcnNeed, Flow, PacingStatus, Window};
 use tailback_packet::Timestamp;
-use tailback_units::{Rate, Segs, Span};
+use tailback_units::{Rate, Segs};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::ecn::EcnState;
@@ -204,7 +204,7 @@ impl Sender {
     fn finds_routine(&self) -> bool {
         let same_path = self.path.search.is_none() && self.path.route == self.path.of_mss;
         let no_ends = !self.stream.fin_queued && self.stream.record_ends.first().is_none();
-        same_path && no_ends && !self.builds_trains()
+        same_path && no_ends && !self.settings.builds_trains()
     }
 
     /// A packet was sent: looks up an outdated route again.
@@ -218,10 +218,6 @@ impl Sender {
     pub(crate) fn connected(&mut self) {
         self.start_from_base_mss();
         self.buffer.writable = true;
-    }
-
-    pub(crate) fn mss(&self) -> u32 {
-        self.flow.mss
     }
 
     #[inline]
@@ -240,7 +236,10 @@ impl Sender {
     /// Updates whether the flow is limited by cwnd; nothing but the window or its use has changed since the last
     /// update.
     pub(crate) fn refresh_cwnd_limited(&mut self) {
-        self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
+        self.flow.cwnd_limited = match self.is_model() {
+            true => self.usage.limited,
+            false => self.usage.is_limited_by(&self.window, self.settings.stack.cwnd_use),
+        };
     }
 
     pub(crate) fn in_cwnd_reduction(&self) -> bool {
@@ -310,10 +309,6 @@ impl Sender {
             self.below.throttled = throttled;
         }
         waits
-    }
-
-    pub(crate) fn rto(&self) -> Span {
-        self.rtt.rto()
     }
 }
 

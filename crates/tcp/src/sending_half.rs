@@ -9,12 +9,13 @@ use std::sync::Arc;
 use tailback_packet::Segment;
 use tailback_units::{Segs, SimTime, Span};
 
-use crate::clock::{Deadline, Micros};
+use crate::clock::Deadline;
 use crate::config::{Agreement, Settings};
 use crate::ecn::EcnState;
+use crate::input::{acknowledges_nothing, stamps};
 use crate::metrics::Metrics;
 use crate::scoreboard::Counting;
-use crate::sender::Sender;
+use crate::sender::{AckFlags, Sender};
 use crate::state::gate::Pass;
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
@@ -159,7 +160,7 @@ impl SendingHalf for Sender {
         let own_mss = self.settings.full_mss();
         self.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(agreement.timestamp_option()).max(1);
         self.agreement = agreement;
-        self.flow.mtu = self.mtu_of(self.flow.mss);
+        self.flow.mtu = self.sizes().mtu_of(self.flow.mss);
         self.scoreboard.count(match agreement.sack {
             true => Counting::Sacks,
             false => Counting::Duplicates,
@@ -184,7 +185,7 @@ impl SendingHalf for Sender {
         self.peer.open(opening.window);
         self.flow.delivered = 1;
         self.flow.delivered_at = now;
-        self.rate.delivered_at = Micros::of(now);
+        self.rate.begin(now);
         self.usage.stamp = now;
         match opening.rtt {
             Some(rtt) => {
@@ -202,7 +203,7 @@ impl SendingHalf for Sender {
         }
         self.begin_mtu_search();
         self.expand_sndbuf();
-        if self.window_control() {
+        if !self.is_model() {
             self.update_pacing_rate();
         }
         if opening.begins == Begins::PacedAsOneSegment {
@@ -212,24 +213,40 @@ impl SendingHalf for Sender {
         self.flow.ecn_ok = self.ecn.agreed();
         let Sender { control, flow, window, .. } = self;
         control.hooks_mut().init(flow, window, draws);
-        self.cap_pacing_rate();
+        self.options.cap_pacing_rate(&mut self.window);
     }
 
     fn is_predicted(&self, segment: &Segment) -> bool {
-        Sender::is_predicted(self, segment)
-    }
-
-    fn take_predicted(&mut self, segment: &Segment) {
-        Sender::take_predicted(self, segment);
-    }
-
-    fn take_window_of_data(&mut self, segment: &Segment) {
-        Sender::take_window_of_data(self, segment);
+        acknowledges_nothing(segment, self.flow.snd_una) && self.scoreboard.is_empty()
     }
 
     #[inline(always)]
+    fn take_predicted(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        self.timer.peer_answered();
+        let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
+        if self.tlp.high_seq.is_some() {
+            let carries_data = segment.length > 0;
+            let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
+            self.process_probe_ack(segment.ack, &flags);
+        }
+        self.answer_of_window_probe();
+    }
+
+    fn take_window_of_data(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        self.timer.peer_answered();
+        self.peer.take((segment.seq, segment.window), false);
+    }
+
+    #[inline(never)]
     fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
-        Sender::take_ack(self, ack, draws);
+        self.echoed = ack.tsecr;
+        self.flow.timestamps = stamps(ack);
+        match self.plain_head(ack) {
+            Some(plain) => self.take_plain_ack(ack, &plain, draws),
+            None => self.take_other_ack(ack, draws),
+        }
     }
 
     fn close(&mut self) {

@@ -37,21 +37,18 @@ pub(crate) enum Urgency {
 }
 
 impl Sender {
-    /// Truesize of an skb with this payload.
-    pub(crate) fn truesize(&self, payload: u32) -> u32 {
-        self.settings.stack.skb_overhead + payload
-    }
-
     #[inline(always)]
     pub(crate) fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
         let rate = self.window.pacing_rate.bytes_per_sec();
+        // Before Linux 5.0 it bounds all sockets.
+        let all = self.settings.stack.output_limit.holds_paced();
+        let capped = all || self.flow.pacing_status == PacingStatus::None;
+        let by_bytes = if capped { self.settings.limit_output_bytes } else { u64::MAX };
         let limit = match self.below.limit {
             SmallQueueLimit::Shift(shift) | SmallQueueLimit::Check(shift) => {
-                self.capped_by_bytes((2 * truesize).max(rate >> shift))
+                (2 * truesize).max(rate >> shift).min(by_bytes)
             }
-            SmallQueueLimit::Time { span, .. } => {
-                self.capped_by_bytes((2 * truesize).max(sent_within(span, rate)))
-            }
+            SmallQueueLimit::Time { span, .. } => (2 * truesize).max(sent_within(span, rate)).min(by_bytes),
             SmallQueueLimit::Off => (2 * truesize).max(rate),
             SmallQueueLimit::Bytes(bytes) => (2 * truesize).max(rate).min(bytes),
             SmallQueueLimit::Packets(packets) => truesize * u64::from(packets),
@@ -62,14 +59,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_limit_output_bytes` bounds sockets that are not paced, before Linux 5.0 all.
-    fn capped_by_bytes(&self, limit: u64) -> u64 {
-        let all = self.settings.stack.output_limit.holds_paced();
-        let capped = all || self.flow.pacing_status == PacingStatus::None;
-        if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
-    }
-
-    /// With at most this many skbs unacknowledged, the next one is never refused.
+    /// With at most so many skbs unacknowledged, the next one is never refused.
     fn always_sends(&self) -> u32 {
         match self.settings.stack.always_sends {
             AlwaysSends::Nothing => 0,
@@ -80,7 +70,7 @@ impl Sender {
 
     /// True if the segment must wait for a credit; the socket is throttled then.
     pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
-        let limit = self.small_queue_limit(u64::from(self.truesize(payload)), urgency);
+        let limit = self.small_queue_limit(u64::from(self.settings.truesize(payload)), urgency);
         // The idle value of the kernel's counter is 1.
         if self.below.wmem_alloc < limit || self.scoreboard.queue().skbs() <= self.always_sends() {
             return false;

@@ -9,7 +9,7 @@
 //! ```
 
 use tailback_cc::CaState;
-use tailback_units::{Segs, SimTime, Span, expiry};
+use tailback_units::{Segs, Span, expiry};
 
 use crate::clock::{Deadline, micros_since};
 use crate::config::RTO_MIN;
@@ -56,7 +56,7 @@ impl Sender {
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
     #[inline(always)]
-    fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
+    pub(crate) fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
         if held.is_zero() {
             // A timer has a resolution of a jiffy.
@@ -65,15 +65,11 @@ impl Sender {
         self.arm(kind, in_jiffies(span, self.flow.jiffy) + Span::from_millis(held.as_millis()));
     }
 
-    pub(crate) fn armed_for(&self, kind: TimerKind) -> bool {
-        self.timer.armed_for() == Some(kind)
-    }
-
     /// Time until the head's RTO is over; `None` = past. [linux-6.12 tcp.h tcp_rto_delta_us]
     fn rto_left(&self) -> Option<Span> {
         let head = self.scoreboard.front()?;
         let age = micros_since(self.flow.now, head.sent_at);
-        (self.rto() > age).then(|| self.rto() - age)
+        (self.rtt.rto() > age).then(|| self.rtt.rto() - age)
     }
 
     /// Restarts the retransmission timer. [linux-6.12 tcp_input.c tcp_rearm_rto]
@@ -82,16 +78,11 @@ impl Sender {
             self.timer.disarm();
             return;
         }
-        let mut rto = self.rto();
-        if self.armed_for(TimerKind::Reordering) || self.armed_for(TimerKind::LossProbe) {
+        let mut rto = self.rtt.rto();
+        if self.timer.is_for(TimerKind::Reordering) || self.timer.is_for(TimerKind::LossProbe) {
             rto = self.rto_left().unwrap_or(Span::from_micros(1));
         }
         self.arm_behind_pacing(TimerKind::Retransmission, rto);
-    }
-
-    /// A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
-    pub(crate) fn restart_rto(&mut self) {
-        self.arm_behind_pacing(TimerKind::Retransmission, self.rto());
     }
 
     /// After an ACK of new data that only acknowledges. If the transmit loop sends something, it replaces a loss probe
@@ -139,7 +130,7 @@ impl Sender {
         let longer = if self.scoreboard.packets_out() == 1 { self.settings.rto_min } else { TIMEOUT_MIN };
         let mut timeout = loss_probe_timeout(self.rtt.srtt_us8(), longer);
         let left = match rto {
-            Rto::Restarting => Some(self.rto()),
+            Rto::Restarting => Some(self.rtt.rto()),
             Rto::Running => self.rto_left(),
         };
         if let Some(left) = left {
@@ -149,64 +140,42 @@ impl Sender {
         true
     }
 
-    /// Arms the probe timer if nothing is in flight and data could not be sent. [linux-6.12 tcp.h
-    /// tcp_check_probe_timer]
-    pub(crate) fn check_probe_timer(&mut self) {
-        if self.scoreboard.packets_out() == 0 && self.timer.armed_for().is_none() {
-            self.arm_window_probe();
-        }
-    }
-
     /// [linux-6.12 tcp.h tcp_probe0_when]
-    fn arm_window_probe(&mut self) {
-        let min = self.rto().max(RTO_MIN);
-        let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(self.settings.rto_max);
-        let left = self
-            .user_timeout_left(self.timer.probing_since.get())
-            .map_or(span, |left| left.max(self.user_timeout_min()));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
+    pub(crate) fn arm_window_probe(&mut self) {
+        let min = self.rtt.rto().max(RTO_MIN);
+        let backoff = self.timer.probe_backoff.min(PROBE_BACKOFF_MAX);
+        self.arm_window_probe_after((min * (1 << backoff)).min(self.settings.rto_max));
     }
 
-    /// The time that remains of `TCP_USER_TIMEOUT`, if it is set and began at `since`; no timer expires later.
-    /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
-    fn user_timeout_left(&self, since: Option<SimTime>) -> Option<Span> {
-        let (timeout, since) = (self.options.user_timeout.get()?, since?);
-        let passed = crate::clock::timestamp(self.flow.now).since(since);
-        Some(if passed < timeout { timeout - passed } else { Span::ZERO })
+    /// A user timeout brings the probe forward, to two jiffies from now at the earliest. [linux-6.12 tcp.h TCP_TIMEOUT_MIN]
+    fn arm_window_probe_after(&mut self, span: Span) {
+        let left = self.options.user_timeout_left(self.timer.probing_since.get(), self.flow.now);
+        let span = left.map_or(span, |left| span.min(left.max(self.settings.jiffy * 2)));
+        self.arm_behind_pacing(TimerKind::WindowProbe, span);
     }
 
     /// A window probe was sent. With data it counts as data; without data the time to the next one is doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     pub(crate) fn window_probe_sent(&mut self) {
         if self.scoreboard.packets_out() > 0 {
-            self.timer.probe_backoff = 0;
+            self.timer.end_probing();
             self.timer.probes_out = 0;
-            self.timer.probing_since = OneWord::NONE;
             return;
         }
         self.timer.probes_out += 1;
         if self.gate.held_by() == HeldBy::LocalDrop {
-            return self.retry_window_probe();
+            // The device refused it: the next one is due soon, and the interval is not doubled.
+            return self.arm_window_probe_after(RESOURCE_PROBE_INTERVAL);
         }
         self.timer.probe_due = true;
         self.timer.probe_backoff += 1;
         self.arm_window_probe();
     }
 
-    /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
-    /// [linux-6.12 tcp_output.c tcp_send_probe0]
-    fn retry_window_probe(&mut self) {
-        let left = self
-            .user_timeout_left(self.timer.probing_since.get())
-            .map(|left| left.max(self.user_timeout_min()));
-        let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span);
-    }
-
     /// The device refused a window probe without data.
     pub(crate) fn empty_probe_refused(&mut self) {
         self.timer.probe_backoff = self.timer.probe_backoff.saturating_sub(1);
-        self.retry_window_probe();
+        self.arm_window_probe_after(RESOURCE_PROBE_INTERVAL);
     }
 
     /// Doublings of the retransmission timeout or of the window-probe timer, for which Linux has one counter.
@@ -228,21 +197,15 @@ impl Sender {
             self.arm_window_probe();
             return;
         }
-        self.timer.probe_backoff = 0;
-        self.timer.probing_since = OneWord::NONE;
-        if self.armed_for(TimerKind::WindowProbe) {
+        self.timer.end_probing();
+        if self.timer.is_for(TimerKind::WindowProbe) {
             self.timer.disarm();
         }
     }
 
     /// The next segment fits into the peer's window. [linux-6.12 tcp_output.c tcp_snd_wnd_test]
     pub(crate) fn window_allows_next(&self) -> bool {
-        self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
-    }
-
-    /// Least time until a timer that a user timeout brings forward. [linux-6.12 tcp.h TCP_TIMEOUT_MIN]
-    fn user_timeout_min(&self) -> Span {
-        self.settings.jiffy * 2
+        self.flow.snd_nxt + u64::from(self.flow.mss).min(self.unsent()) <= self.window_end()
     }
 
     /// The timer fired.
@@ -274,10 +237,9 @@ impl Sender {
         if self.in_flight() != in_flight {
             if self.flow.ca_state != CaState::Recovery {
                 self.enter_recovery(false);
-                if self.window_control() {
+                if !self.is_model() {
                     let newly_lost = (self.flow.lost - lost) as u32;
-                    let progress = self.recovery_progress(newly_lost, &crate::sender::AckFlags::default());
-                    self.reduce_cwnd(1, progress);
+                    self.reduce_cwnd(1, newly_lost, &crate::sender::AckFlags::default());
                 }
             }
             self.gate.work.set_retransmit(Retransmit::Lost);
@@ -297,13 +259,13 @@ impl Sender {
             return Expired::Retransmission;
         }
         self.notes.push(Note::RetransmissionTimeout);
-        if self.has_timed_out_after(total_timeout(RETRIES1, self.settings.rto_max)) {
+        let (now, rto_max) = (self.flow.now, self.settings.rto_max);
+        if self.recovery.has_timed_out_after(total_timeout(RETRIES1, rto_max), now) {
             self.suspect_black_hole();
         }
         let patience = self.options.user_timeout.get();
-        if self.has_timed_out_after(
-            patience.unwrap_or_else(|| total_timeout(self.settings.retries, self.settings.rto_max)),
-        ) {
+        let patience = patience.unwrap_or_else(|| total_timeout(self.settings.retries, rto_max));
+        if self.recovery.has_timed_out_after(patience, now) {
             self.abort();
             return Expired::Another;
         }
@@ -311,12 +273,6 @@ impl Sender {
         self.recovery.retransmits += 1;
         self.gate.work.retransmit_head();
         Expired::Retransmission
-    }
-
-    /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
-    fn has_timed_out_after(&self, span: Span) -> bool {
-        let Some(first) = self.recovery.retrans_stamp.get() else { return false };
-        self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
     /// Aborts the connection, which then sends no more packets. [linux-6.12 tcp_timer.c tcp_write_err]
@@ -343,8 +299,8 @@ impl Sender {
         } else {
             self.rtt.back_off(&self.settings);
         }
-        let rto = self.rto();
-        let left = self.user_timeout_left(self.recovery.retrans_stamp.get());
+        let rto = self.rtt.rto();
+        let left = self.options.user_timeout_left(self.recovery.retrans_stamp.get(), self.flow.now);
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
@@ -363,8 +319,8 @@ impl Sender {
         }
         // ACKs that keep the window closed do not reset it.
         let since = self.timer.probing_since.get_or_set(crate::clock::timestamp(self.flow.now));
-        let unanswered = self.timer.probes_out() >= self.settings.retries;
-        if unanswered || self.user_timeout_left(Some(since)) == Some(Span::ZERO) {
+        let unanswered = self.timer.probes_out >= self.settings.retries;
+        if unanswered || self.options.user_timeout_left(Some(since), self.flow.now) == Some(Span::ZERO) {
             return self.abort();
         }
         self.gate.work.begin(Pass::WindowProbe);

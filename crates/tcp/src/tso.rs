@@ -18,11 +18,11 @@ use tailback_units::Span;
 
 use crate::clock::micros_since;
 use crate::info::HeldBy;
-use crate::queue::Index;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 use crate::state::gate::Pass;
+use crate::state::stream::segments_of;
 
 /// Segments that are not deferred if no share of the window is set. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
 const MAX_DEFERRED_SEGMENTS: u64 = 3;
@@ -36,69 +36,62 @@ pub(crate) struct Offer {
     pub(crate) fin: bool,
 }
 
+/// Additional bytes per skb on paths with a short RTT, which halve with each 2^`log` µs of it.
+/// [linux-5.18 tcp_output.c tcp_tso_autosize]
+fn bytes_by_rtt(log: Option<u32>, min_rtt: Option<Span>) -> u64 {
+    let (Some(log), Some(rtt)) = (log, min_rtt) else { return 0 };
+    let halvings = rtt.as_micros() >> log;
+    if halvings < 32 { u64::from(GSO_MAX_SIZE >> halvings) } else { 0 }
+}
+
 impl Sender {
-    /// TCP builds skbs of several segments.
-    pub(crate) fn builds_trains(&self) -> bool {
-        self.settings.gso_max_segs > 1
-    }
-
-    /// Number of segments for `length` bytes; a FIN alone is one.
-    pub(crate) fn segments_of(&self, length: u32) -> u32 {
-        if length <= self.mss() { 1 } else { length.div_ceil(self.mss()) }
-    }
-
     /// Maximum number of segments per skb at the present pacing rate. [linux-6.12 tcp_output.c tcp_tso_autosize]
     pub(crate) fn tso_segs(&self) -> u32 {
-        if !self.builds_trains() {
+        if !self.settings.builds_trains() {
             return 1;
         }
         let by_rate = self.window.pacing_rate.bytes_per_sec() >> self.flow.pacing_shift;
-        let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
+        let by_rtt = bytes_by_rtt(self.settings.stack.tso_rtt_log, self.flow.min_rtt);
+        let bytes = by_rate.saturating_add(by_rtt).min(u64::from(GSO_MAX_SIZE));
         let min = self.control.hooks().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
-        ((bytes / u64::from(self.mss())) as u32).max(min).min(self.settings.gso_max_segs)
-    }
-
-    /// Additional bytes per skb on paths with a short RTT. [linux-5.18 tcp_output.c tcp_tso_autosize]
-    fn bytes_by_rtt(&self) -> u64 {
-        let (Some(log), Some(rtt)) = (self.settings.stack.tso_rtt_log, self.flow.min_rtt) else { return 0 };
-        let halvings = rtt.as_micros() >> log;
-        if halvings < 32 { u64::from(GSO_MAX_SIZE >> halvings) } else { 0 }
+        ((bytes / u64::from(self.flow.mss)) as u32).max(min).min(self.settings.gso_max_segs)
     }
 
     /// The send checks for an skb of several segments: forms the head of the unsent data, or returns what limits it.
     /// [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(never)]
     pub(crate) fn next_train(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
-        if self.held_by_pacing() {
+        if self.gate.held_by_pacing(&self.flow) {
             return Err(HeldBy::Pacing);
         }
         let max_segs = self.tso_segs();
         let quota = self.cwnd_quota(pass).ok_or(HeldBy::Cwnd)?.min(max_segs);
-        self.grow_head(quota);
-        let head = self.head_length();
-        if self.flow.snd_nxt + u64::from(head.min(self.mss())) > self.window_end() {
+        let (next, mss) = (self.flow.snd_nxt, self.flow.mss);
+        let grows = self.settings.stack.queued_skb != QueuedSkb::StaysAsFilled;
+        if grows && self.stream.grow_head(next + u64::from(quota * mss)) {
+            self.buffer.may_have_space();
+        }
+        let head = self.stream.head_length(next);
+        if next + u64::from(head.min(mss)) > self.window_end() {
             self.gate.work.progress.window_limited = true;
             return Err(HeldBy::ReceiveWindow);
         }
-        if self.segments_of(head) == 1 {
-            if self.is_short_tail(head) && self.held_by_nagle(pass) {
+        if segments_of(head, mss) == 1 {
+            if self.stream.is_short_tail(head, mss) && self.held_by_nagle(pass) {
                 return Err(HeldBy::Nagle);
             }
         } else if pass.defers() && self.should_defer(head, max_segs) {
             return Err(HeldBy::TsoDeferral);
         }
         let length = self.split_point(head, quota, pass);
+        let end = next + u64::from(length);
         if length < head {
-            self.stream.unsent_skbs.push_front(self.flow.snd_nxt + u64::from(length));
+            self.stream.unsent_skbs.push_front(end);
         }
         if self.held_by_small_queue(length, Urgency::NewData) {
             return Err(HeldBy::SmallQueue);
         }
-        Ok(Offer { length, fin: self.fin_follows(length) })
-    }
-
-    fn fin_follows(&self, length: u32) -> bool {
-        self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq
+        Ok(Offer { length, fin: self.stream.fin_follows(end) })
     }
 
     /// Segments that cwnd allows at once; a probe is always allowed, and in older stacks a last segment with FIN.
@@ -107,62 +100,30 @@ impl Sender {
         if in_flight < cwnd {
             return Some((cwnd / 2).max(1).min(cwnd - in_flight));
         }
-        let last = self.stream.fin_queued && self.unsent() <= u64::from(self.mss());
+        let last = self.stream.fin_queued && self.unsent() <= u64::from(self.flow.mss);
         let exempt = last && self.settings.stack.last_fin == LastFin::Exempt;
         (pass == Pass::LossProbe || exempt).then_some(1)
     }
 
-    /// Length of the first unsent skb; 0 if only a FIN is left.
-    fn head_length(&self) -> u32 {
-        self.stream.unsent_skbs.front().map_or(0, |&end| (end - self.flow.snd_nxt) as u32)
-    }
-
-    /// The last skb of the queue, and it ends in a short segment.
-    fn is_short_tail(&self, head: u32) -> bool {
-        head < self.mss() && self.stream.unsent_skbs.len() == 1 && !self.stream.fin_queued
-    }
-
-    /// Takes bytes from the second skb into the first, up to `quota` segments: an skb that gave all it had is freed.
-    /// [linux-6.10 tcp_output.c tcp_grow_skb]
-    fn grow_head(&mut self, quota: u32) {
-        if self.settings.stack.queued_skb == QueuedSkb::StaysAsFilled {
-            return;
-        }
-        let wanted = self.flow.snd_nxt + u64::from(quota * self.mss());
-        if let (Some(&first), Some(&second)) =
-            (self.stream.unsent_skbs.front(), self.stream.unsent_skbs.get(1))
-            && first < wanted
-            && !self.stream.ends_record(first)
-        {
-            self.stream.unsent_skbs.pop_front();
-            if wanted < second {
-                self.stream.unsent_skbs.push_front(wanted);
-            } else {
-                self.buffer.may_have_space();
-            }
-            self.stream.move_push_mark(first, wanted.min(second));
-        }
-    }
-
     /// Where the head is split: at `quota` segments or the peer's window; a short rest stays if Nagle would hold it.
     fn split_point(&self, head: u32, quota: u32, pass: Pass) -> u32 {
-        if self.segments_of(head) == 1 {
+        if segments_of(head, self.flow.mss) == 1 {
             return head;
         }
         let room = self.window_end() - self.flow.snd_nxt;
-        let max = u64::from(quota * self.mss());
+        let max = u64::from(quota * self.flow.mss);
         let needed = u64::from(head).min(room);
         if max <= needed {
             return max as u32;
         }
-        let rest = needed % u64::from(self.mss());
+        let rest = needed % u64::from(self.flow.mss);
         let held = rest > 0 && self.held_by_nagle(pass);
         (needed - if held { rest } else { 0 }) as u32
     }
 
     /// True if the skb should wait for an ACK that lets it grow. [linux-6.12 tcp_output.c tcp_tso_should_defer]
     fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
         if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
@@ -180,16 +141,11 @@ impl Sender {
             return false;
         }
         let end = self.flow.snd_nxt + u64::from(head);
-        self.note_limit(congestion, window, head) || !(self.fin_follows(head) || self.stream.ends_record(end))
-    }
-
-    /// Records that the deferral is a limit of cwnd or of the peer's window; true if it is.
-    fn note_limit(&mut self, congestion: u64, window: u64, head: u32) -> bool {
-        let by_cwnd = congestion < window && congestion <= u64::from(head);
-        let by_window = congestion >= window && window <= u64::from(head);
-        self.gate.work.progress.cwnd_limited |= by_cwnd;
-        self.gate.work.progress.window_limited |= by_window;
-        by_cwnd || by_window
+        // The deferral counts as a limit of cwnd or of the peer's window, if that has no room for all of the skb.
+        let limited = limit <= u64::from(head);
+        self.gate.work.progress.cwnd_limited |= limited && congestion < window;
+        self.gate.work.progress.window_limited |= limited && congestion >= window;
+        limited || !(self.stream.fin_follows(end) || self.stream.ends_record(end))
     }
 
     /// The ACK of the oldest skb is expected within half a round trip (and 1 ms).
@@ -204,8 +160,8 @@ impl Sender {
     }
 
     /// Size of the skbs for data of the application. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
-    fn size_goal(&self) -> u64 {
-        let mss = u64::from(self.mss());
+    pub(crate) fn size_goal(&self) -> u64 {
+        let mss = u64::from(self.flow.mss);
         let half = self.peer.half_of_largest();
         let bytes = u64::from(GSO_MAX_SIZE).min(if half > 0 { half } else { u64::MAX });
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
@@ -215,9 +171,12 @@ impl Sender {
     /// A last skb that is not full is always filled: the limit is not checked while each full skb leaves at once and
     /// only a remainder stays. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
-        let (goal, appends) = (self.size_goal(), self.tail_is_open());
+        let goal = self.size_goal();
+        let appends = self.stream.tail_is_open(self.flow.snd_nxt, goal);
         let tail = self.stream.tail_length(self.flow.snd_nxt);
-        if !appends && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.notsent_lowat()) {
+        if !appends
+            && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.options.notsent_lowat)
+        {
             return 0;
         }
         let accepted = if appends { goal - tail } else { goal }.min(bytes);
@@ -245,37 +204,11 @@ impl Sender {
         (self.stream.unsent_skbs.len() == 1).then_some(Pass::PushOne)
     }
 
-    /// True if the last unsent skb has room for more.
-    pub(crate) fn tail_is_open(&self) -> bool {
-        let tail = self.stream.tail_length(self.flow.snd_nxt);
-        tail > 0 && tail < self.size_goal() && !self.stream.ends_record(self.stream.write_seq)
-    }
-
     /// The last write ended a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]
     pub(crate) fn end_record(&mut self) {
         if self.unsent() > 0 && !self.stream.ends_record(self.stream.write_seq) {
             self.stream.record_ends.push_back(self.stream.write_seq);
             self.routine = false;
         }
-    }
-
-    /// The last skb is not full and data of this socket is still below TCP: its completion will push it.
-    pub(crate) fn tail_autocorked(&self) -> bool {
-        let tail = self.stream.tail_length(self.flow.snd_nxt);
-        tail > 0
-            && tail < self.size_goal()
-            && !self.scoreboard.is_empty()
-            && self.below.wmem_alloc > u64::from(self.truesize(tail as u32))
-    }
-
-    /// Adjacent records that one retransmission can carry: of one skb, lost, neither SACKed nor retransmitted.
-    pub(crate) fn lost_run(&self, index: Index) -> u32 {
-        let transmission = self.scoreboard.get(index).transmission;
-        let max = u64::from(GSO_MAX_SIZE / self.mss());
-        let run = (index..self.scoreboard.queue().end()).take(max as usize).take_while(|&next| {
-            let segment = self.scoreboard.get(next);
-            segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
-        });
-        run.count() as u32
     }
 }

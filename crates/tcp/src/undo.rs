@@ -47,7 +47,7 @@ impl Sender {
     fn stays_at_high_seq(&mut self) -> bool {
         let stays = self.is_reno() && self.flow.snd_una == self.recovery.high_seq;
         if stays {
-            self.forget_retrans_stamp();
+            self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         }
         stays
     }
@@ -101,7 +101,7 @@ impl Sender {
         if self.scoreboard.retrans_out() > 0 {
             return true;
         }
-        self.forget_retrans_stamp();
+        self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         self.undo(Unmark::Losses);
         self.try_keep_open();
         false

@@ -1,41 +1,18 @@
 //! Windows: the peer's window, the use of cwnd, restart after idle time, the send buffer.
 
-use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
+use tailback_cc::CwndEvent;
 use tailback_units::Segs;
 
 use crate::config::INITIAL_WINDOW;
 use crate::queue::Index;
 use crate::sender::Sender;
-use crate::stack::CwndUse;
 use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
-
-/// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
-/// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
-const SNDBUF_HEADERS: u64 = MAX_TCP_HEADER as u64 + SHARED_INFO;
-/// `struct skb_shared_info`, aligned.
-const SHARED_INFO: u64 = 320;
-const SK_BUFF: u64 = 256;
-/// Segments of cwnd that a flow may leave unused and still be limited by it. [linux-3.10 tcp.h tcp_max_burst]
-const BURST: u32 = 3;
 
 impl Sender {
     /// One past the last byte that the peer's window allows. [linux-6.12 tcp.h tcp_wnd_end]
     pub(crate) fn window_end(&self) -> u64 {
         self.flow.snd_una + self.peer.snd_wnd
-    }
-
-    /// True if cwnd limited the flow, which controls check before they grow it. [linux-6.12 tcp.h tcp_is_cwnd_limited]
-    pub(crate) fn is_cwnd_limited(&self) -> bool {
-        let by = self.settings.stack.cwnd_use;
-        if by == CwndUse::Flight {
-            return self.usage.flight_before_ack + BURST >= self.window.cwnd.0;
-        }
-        if !self.window.in_slow_start() {
-            return self.usage.limited;
-        }
-        let flight = self.window.cwnd.0 < 2 * self.usage.max_packets_out;
-        flight || (by == CwndUse::Limit && self.usage.limited)
     }
 
     /// After a run of the transmit loop, records whether cwnd was used: otherwise cwnd must not grow.
@@ -44,23 +21,15 @@ impl Sender {
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
         let packets_out = self.scoreboard.packets_out();
         let by = self.settings.stack.cwnd_use;
-        let window_passed = self.flow.snd_una >= self.usage.usage_seq;
-        let kept = self.usage.limited && by == CwndUse::Limit;
-        let larger = packets_out > self.usage.max_packets_out && !kept;
-        let by_limit = limited && by != CwndUse::LargestFlight;
-        if window_passed || by_limit || larger {
-            self.usage.limited = limited;
-            self.usage.max_packets_out = packets_out;
-            self.usage.usage_seq = self.flow.snd_nxt;
-        }
-        if self.is_cwnd_limited() {
+        self.usage.note_run(limited, packets_out, &self.flow, by);
+        if self.usage.is_limited_by(&self.window, by) {
             self.usage.used = 0;
             self.usage.stamp = self.flow.now;
             return;
         }
         self.usage.used = self.usage.used.max(packets_out);
         let unused_for = self.flow.now.since(self.usage.stamp);
-        if self.settings.slow_start_after_idle && unused_for >= self.rto() && !self.is_model() {
+        if self.settings.slow_start_after_idle && unused_for >= self.rtt.rto() && !self.is_model() {
             self.decay_unused_cwnd();
         }
         // All buffered data was sent, cwnd has room, and the application waits: the buffer is too small.
@@ -88,7 +57,7 @@ impl Sender {
             return;
         }
         let mut idle = self.flow.now.since(self.flow.last_sent);
-        let rto = self.rto();
+        let rto = self.rtt.rto();
         if self.sent.data_segs_out == 0 || idle <= rto {
             return;
         }
@@ -119,9 +88,9 @@ impl Sender {
 
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
-        let unsent_skbs = match self.builds_trains() {
+        let unsent_skbs = match self.settings.builds_trains() {
             true => self.stream.unsent_skbs.len() as u64,
-            false => self.unsent().div_ceil(u64::from(self.mss())),
+            false => self.unsent().div_ceil(u64::from(self.flow.mss)),
         };
         (u64::from(self.scoreboard.queue().skbs()) + unsent_skbs)
             * u64::from(self.settings.stack.skb_overhead)
@@ -136,31 +105,25 @@ impl Sender {
             return;
         }
         let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
-        if self.buffer.covers(self.mss(), segments) {
-            let most = self.wanted_sndbuf(segments).min(self.settings.wmem[2]);
+        let mss = self.sizes().clamp.max(self.flow.mss);
+        if self.buffer.covers(self.flow.mss, segments) {
+            let most = self.buffer.wanted(segments, mss).min(self.settings.wmem[2]);
             debug_assert!(most <= self.buffer.sndbuf, "the buffer would grow");
             return;
         }
-        let wanted = self.wanted_sndbuf(segments);
+        let wanted = self.buffer.wanted(segments, mss);
         if wanted > self.buffer.sndbuf {
             self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
             self.buffer.may_have_space();
         }
-        self.buffer.found_to_cover(self.mss(), segments);
-    }
-
-    /// The buffer for so many segments.
-    fn wanted_sndbuf(&self, segments: u32) -> u64 {
-        let mss = u64::from(self.mss_clamp().max(self.mss()));
-        let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
-        u64::from(self.buffer.factor) * u64::from(segments) * per_mss
+        self.buffer.found_to_cover(self.flow.mss, segments);
     }
 
     /// After an ACK: the buffer may grow, and a blocked application may continue once a third of it is free.
     /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
     #[inline]
     pub(crate) fn check_space(&mut self) {
-        if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
+        if self.buffer.has_waiter() {
             self.new_space();
         }
     }
@@ -170,28 +133,26 @@ impl Sender {
     #[inline]
     pub(crate) fn check_space_after_sending(&mut self) {
         if self.buffer.is_still_full(self.flow.now) {
-            let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
-            debug_assert!(!waits || !self.has_space(), "a transmission made room in the send buffer");
+            debug_assert!(
+                !self.buffer.has_waiter() || !self.buffer.has_space(self.wmem_queued()),
+                "a transmission made room in the send buffer"
+            );
             return;
         }
         self.check_space();
     }
 
-    /// A transmission at this instant has no room in the send buffer to look for.
-    #[inline]
-    pub(crate) fn needs_no_space_check(&self) -> bool {
-        let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
-        !waits || self.buffer.is_still_full(self.flow.now)
-    }
-
     /// As [`Sender::check_space`] if there was no room at the transmission before, and nothing but transmissions since.
     #[inline]
     pub(crate) fn still_has_no_space(&mut self) {
-        if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
+        if self.buffer.has_waiter() {
             if self.in_flight() < self.window.cwnd.0 {
                 self.usage.stamp = self.flow.now;
             }
-            debug_assert!(!self.has_space(), "a transmission made room in the send buffer");
+            debug_assert!(
+                !self.buffer.has_space(self.wmem_queued()),
+                "a transmission made room in the send buffer"
+            );
             self.buffer.found_full(self.flow.now);
         }
     }
@@ -201,30 +162,25 @@ impl Sender {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;
         }
-        if self.is_full_until_later() {
-            debug_assert!(!self.has_space(), "there is room before it was expected");
+        // Since there was last no room, too few segments have been acknowledged to make some.
+        let waits_for_more = self.buffer.is_full_with(self.scoreboard.queue().head());
+        if waits_for_more && self.scoreboard.sacked_out() == 0 && self.takes_shortcuts() {
+            debug_assert!(!self.buffer.has_space(self.wmem_queued()), "there is room before it was expected");
             self.buffer.found_full(self.flow.now);
         } else {
             self.write_space();
         }
     }
 
-    /// Since there was last no room, too few segments have been acknowledged to make some.
-    #[inline]
-    fn is_full_until_later(&self) -> bool {
-        let head = self.scoreboard.queue().head();
-        self.buffer.is_full_with(head) && self.scoreboard.sacked_out() == 0 && self.takes_shortcuts()
-    }
-
     #[inline(never)]
     fn write_space(&mut self) {
-        if !self.has_space() {
+        if !self.buffer.has_space(self.wmem_queued()) {
             self.buffer.found_full(self.flow.now);
             self.buffer.full_until(self.full_until());
             return;
         }
         self.buffer.may_have_space();
-        if 2 * self.unsent() < self.notsent_lowat() {
+        if 2 * self.unsent() < self.options.notsent_lowat {
             self.buffer.wake();
             self.stop_clock(Chrono::SendBuffer);
         }
@@ -234,10 +190,10 @@ impl Sender {
     /// segment with its overhead, and transmissions free nothing; but skbs of several segments, and those that SACKs make,
     /// are freed in other ways.
     fn full_until(&self) -> Index {
-        if self.builds_trains() || self.scoreboard.sacked_out() > 0 {
+        if self.settings.builds_trains() || self.scoreboard.sacked_out() > 0 {
             return 0;
         }
-        let largest = u64::from(self.agreement.peer_mss.max(self.mss()));
+        let largest = u64::from(self.agreement.peer_mss.max(self.flow.mss));
         let at_most = largest + u64::from(self.settings.stack.skb_overhead);
         match self.wmem_queued().checked_sub(self.buffer.most_with_room() + 1) {
             Some(excess) => self.scoreboard.queue().head() + 1 + excess / at_most,
@@ -247,45 +203,24 @@ impl Sender {
 
     /// Another skb may be written. [linux-6.12 sock.h sk_stream_memory_free]
     pub(crate) fn has_memory(&self) -> bool {
-        self.wmem_queued() < self.buffer.sndbuf && self.unsent() < self.notsent_lowat()
+        self.wmem_queued() < self.buffer.sndbuf && self.unsent() < self.options.notsent_lowat
     }
 
     /// An application waits, and the buffer counts as full though it has room: no transmission would look for it.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn overlooks_space(&self) -> bool {
-        let waits = self.buffer.app_blocked && !self.buffer.room_kept_elsewhere;
-        waits && self.buffer.is_still_full(self.flow.now) && self.has_space()
-    }
-
-    /// A third of the buffer is free.
-    #[inline]
-    fn has_space(&self) -> bool {
-        let queued = self.wmem_queued();
-        self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.buffer.sndbuf
+        let counts_as_full = self.buffer.has_waiter() && self.buffer.is_still_full(self.flow.now);
+        counts_as_full && self.buffer.has_space(self.wmem_queued())
     }
 }
 
 impl Sender {
-    /// Updates the clocks after a run of the transmit loop that left data to send or to be acknowledged;
-    /// `held_by_window`: the window of the peer holds it. [linux-6.12 tcp_output.c tcp_write_xmit]
+    /// Updates the clocks after a run of the transmit loop.
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
-        let remains = self.clocks.is_only_busy() && !held_by_window && self.scoreboard.packets_out() > 0;
-        if !remains {
-            self.switch_clocks(held_by_window);
-        }
+        self.clocks.update(self.is_busy(), held_by_window, self.flow.now);
     }
 
-    #[inline(never)]
-    fn switch_clocks(&mut self, held_by_window: bool) {
-        if self.is_busy() {
-            self.clocks.start(Chrono::Busy, self.flow.now);
-        }
-        match held_by_window {
-            true => self.clocks.start(Chrono::ReceiveWindow, self.flow.now),
-            false => self.stop_clock(Chrono::ReceiveWindow),
-        }
-    }
-
+    /// Data is to be sent or to be acknowledged.
     fn is_busy(&self) -> bool {
         self.scoreboard.packets_out() > 0 || self.has_unsent()
     }
@@ -295,18 +230,13 @@ impl Sender {
         self.clocks.stop(what, self.is_busy(), self.flow.now);
     }
 
-    /// True if the control is a window control.
-    pub(crate) fn window_control(&self) -> bool {
-        matches!(self.control, Control::Window(_))
-    }
-
     /// Accepts as many of `bytes` as fit into the send buffer: another skb is allocated while the queued data is
     /// below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
-        if self.builds_trains() {
+        if self.settings.builds_trains() {
             return self.fill_skb(bytes);
         }
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let mut accepted = 0;
         let tail = self.unsent() % mss;
         if tail > 0 {
@@ -316,12 +246,12 @@ impl Sender {
         let skb = mss + u64::from(self.settings.stack.skb_overhead);
         while accepted < bytes {
             let (queued, unsent) = (self.wmem_queued(), self.unsent());
-            if queued >= self.buffer.sndbuf || unsent >= self.notsent_lowat() {
+            if queued >= self.buffer.sndbuf || unsent >= self.options.notsent_lowat {
                 break;
             }
             let skbs = (self.buffer.sndbuf - queued)
                 .div_ceil(skb)
-                .min((self.notsent_lowat() - unsent).div_ceil(mss));
+                .min((self.options.notsent_lowat - unsent).div_ceil(mss));
             let more = (skbs * mss).min(bytes - accepted);
             self.stream.write_seq += more;
             accepted += more;
@@ -332,7 +262,7 @@ impl Sender {
     /// The reason to run the transmit loop when `accepted` of `bytes` are queued: `ending` if these are all.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
     pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64, ending: Pass) -> Option<Pass> {
-        if ending == Pass::PushOne || (self.builds_trains() && 0 < accepted && accepted < bytes) {
+        if ending == Pass::PushOne || (self.settings.builds_trains() && 0 < accepted && accepted < bytes) {
             return self.push_filled_skb();
         }
         self.buffer.app_blocked = accepted < bytes;
@@ -351,17 +281,12 @@ impl Sender {
         (self.has_unsent() && (self.buffer.app_blocked || !self.autocorked())).then_some(pass)
     }
 
-    /// [linux-6.12 tcp.h tcp_stream_memory_free, net.ipv4.tcp_notsent_lowat]
-    pub(crate) fn notsent_lowat(&self) -> u64 {
-        self.options.notsent_lowat
-    }
-
     /// A new `send()` appends to the short segment at the tail, which is then no longer the end of a write.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub(crate) fn reopen_tail(&mut self) {
-        let open = match self.builds_trains() {
-            true => self.tail_is_open(),
-            false => !self.unsent().is_multiple_of(u64::from(self.mss())),
+        let open = match self.settings.builds_trains() {
+            true => self.stream.tail_is_open(self.flow.snd_nxt, self.size_goal()),
+            false => !self.unsent().is_multiple_of(u64::from(self.flow.mss)),
         };
         if open && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
             self.stream.push_marks.pop_back();
@@ -375,7 +300,7 @@ impl Sender {
         if self.stream.write_seq == before {
             return;
         }
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let first = before + (mss - (before - self.flow.snd_nxt) % mss);
         loop {
             let past = (self.stream.pushed_seq + self.peer.largest() / 2 + 1).max(first);
@@ -391,8 +316,8 @@ impl Sender {
     }
 
     fn ends_short_after_full_segments(&self) -> bool {
-        let mss = u64::from(self.mss());
-        !self.builds_trains() && self.unsent() > mss && !self.unsent().is_multiple_of(mss)
+        let mss = u64::from(self.flow.mss);
+        !self.settings.builds_trains() && self.unsent() > mss && !self.unsent().is_multiple_of(mss)
     }
 
     /// True if a short write waits for a transmit completion. [linux-6.12 tcp.c tcp_should_autocork]
@@ -400,16 +325,14 @@ impl Sender {
         if !self.settings.autocorking {
             return false;
         }
-        if self.builds_trains() {
-            let corked = self.tail_autocorked();
-            self.below.throttled |= corked;
-            return corked;
-        }
-        let tail = self.unsent() % u64::from(self.mss());
-        let only_tail = tail > 0 && self.unsent() == tail;
-        let corked = only_tail
+        // The last skb, if it is not full; without trains it must be all that is not sent.
+        let (tail, full) = match self.settings.builds_trains() {
+            true => (self.stream.tail_length(self.flow.snd_nxt), self.size_goal()),
+            false => (self.unsent(), u64::from(self.flow.mss)),
+        };
+        let corked = (1..full).contains(&tail)
             && !self.scoreboard.is_empty()
-            && self.below.wmem_alloc > u64::from(self.truesize(tail as u32));
+            && self.below.wmem_alloc > u64::from(self.settings.truesize(tail as u32));
         self.below.throttled |= corked;
         corked
     }

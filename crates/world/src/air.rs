@@ -59,121 +59,25 @@ impl World {
             match outcome {
                 Outcome::Received(station, packets, arrived) => {
                     let packets = packets as usize;
-                    self.capture_received(index, station, &received.as_slice()[..packets]);
-                    self.received(index, station, received.by_ref().take(packets), arrived);
+                    self.context.capture_received(index, station, &received.as_slice()[..packets]);
+                    self.context.radio_received(index, station, received.by_ref().take(packets), arrived);
                 }
                 Outcome::Credit(station, socket, truesize) => {
-                    self.completed(index, station, (socket, truesize));
+                    self.context.radio_completed(index, station, (socket, truesize));
                 }
                 Outcome::Accepts(station) => self.wake_queue(index, station),
                 Outcome::Sent(ppdu) => {
                     let mpdus = ppdu.noted as usize;
-                    self.note_ppdu(index, &ppdu, &output.mpdus[..mpdus]);
+                    self.context.note_ppdu(index, &ppdu, &output.mpdus[..mpdus]);
                     output.mpdus.drain(..mpdus);
                 }
                 Outcome::Dropped(station, packet, reason) => self.drop_at(index, station, packet, reason),
-                Outcome::Marked(station, mark) => self.note_mark(index, station, &mark),
+                Outcome::Marked(station, mark) => self.context.note_mark(index, station, &mark),
             }
         }
         drop(received);
         // The lists in its place are empty and own nothing.
         std::mem::forget(std::mem::replace(&mut self.context.from_air, output));
-    }
-
-    /// Packets wait for the interrupt of their radio, if that is mitigated.
-    fn received(
-        &mut self,
-        channel: usize,
-        station: StationId,
-        packets: impl ExactSizeIterator<Item = Box<Packet>>,
-        arrived: Arrived,
-    ) {
-        let air = &mut self.context.channels[channel];
-        let host = air.interface(station).host;
-        let mitigation = &mut air.mitigation[usize::from(station.0)];
-        if mitigation.is_off() {
-            self.context.backlog.extend(packets.map(|packet| (host, packet)));
-            return;
-        }
-        let now = self.context.now;
-        let first = if let Arrived::Since(first) = arrived { first } else { now };
-        let look = mitigation.hold(packets, first, now);
-        self.context.backlog.extend(mitigation.interrupted().map(|packet| (host, packet)));
-        if let Some(due) = look {
-            self.context.wake_at(due, Event::Interrupt(channel as u16, station));
-        }
-    }
-
-    /// The host of a radio takes what has been received, unless more has come in the meantime.
-    pub(crate) fn interrupt(&mut self, channel: u16, station: StationId) {
-        let Context { channels, backlog, now, .. } = &mut self.context;
-        let air = &mut channels[usize::from(channel)];
-        let host = air.interface(station).host;
-        let arriving = air.channel.arriving(station);
-        let later = match air.mitigation[usize::from(station.0)].release(arriving, *now) {
-            Ok(packets) => {
-                backlog.extend(packets.map(|packet| (host, packet)));
-                return;
-            }
-            Err(due) => due,
-        };
-        self.context.wake_at(later, Event::Interrupt(channel, station));
-    }
-
-    /// A packet of a radio has left; its sender is credited once the radio has reported that.
-    fn completed(&mut self, channel: usize, station: StationId, credit: (SocketId, u32)) {
-        let Context { channels, effects, now, .. } = &mut self.context;
-        let completions = &mut channels[channel].completions[usize::from(station.0)];
-        if completions.are_reported_at_once() {
-            return effects.credits.push(credit);
-        }
-        if let Some(due) = completions.hold(credit, *now) {
-            self.context.wake_at(due, Event::Completions(channel as u16, station));
-        }
-    }
-
-    /// A radio reports what has left, unless more has left in the meantime.
-    pub(crate) fn report_completions(&mut self, channel: u16, station: StationId) {
-        let Context { channels, effects, now, .. } = &mut self.context;
-        let completions = &mut channels[usize::from(channel)].completions[usize::from(station.0)];
-        let later = match completions.report(*now) {
-            Ok(credits) => return effects.credits.extend(credits),
-            Err(due) => due,
-        };
-        self.context.wake_at(later, Event::Completions(channel, station));
-    }
-
-    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu, mpdus: &[(usize, bool)]) {
-        let journal = &mut self.context.journal;
-        let channel = &self.context.channels[channel];
-        let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
-        let [from, to] = [from, to].map(|host| journal.hosts[usize::from(host.0)]);
-        let row = wifi_row(ppdu, from, to);
-        journal.record.wifi.get_or_insert_default().push(row);
-        if let Some(log) = &mut self.context.captures.log {
-            log.on_air(from, ppdu.began, mpdus);
-        }
-    }
-
-    fn note_mark(&mut self, channel: usize, station: StationId, mark: &Mark) {
-        let device = self.context.channels[channel].interface(station).device;
-        self.context.journal.packet_marked(self.context.now, device, mark);
-    }
-
-    /// Captures packets received over the air; their sender is the next hop of the reverse path.
-    fn capture_received(&mut self, channel: usize, station: StationId, packets: &[Box<Packet>]) {
-        if self.context.captures.is_off() {
-            return;
-        }
-        let interfaces = &self.context.channels[channel].interfaces;
-        let here = &interfaces[usize::from(station.0)];
-        for packet in packets {
-            let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
-            self.context.captures.received((from, here.device), packet, self.context.now);
-            if let Some(log) = &mut self.context.captures.log {
-                log.arrived(here.host, packet, self.context.now);
-            }
-        }
     }
 
     /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]
@@ -187,5 +91,104 @@ impl World {
         let id = self.context.channels[channel].interface(station).device;
         self.devices[id.index()].drops[reason as usize] += 1;
         self.context.drop_packet(packet, reason, id);
+    }
+}
+
+/// What the radios of a host do beside its devices.
+impl Context {
+    /// Packets wait for the interrupt of their radio, if that is mitigated.
+    fn radio_received(
+        &mut self,
+        channel: usize,
+        station: StationId,
+        packets: impl ExactSizeIterator<Item = Box<Packet>>,
+        arrived: Arrived,
+    ) {
+        let air = &mut self.channels[channel];
+        let host = air.interface(station).host;
+        let mitigation = &mut air.mitigation[usize::from(station.0)];
+        if mitigation.is_off() {
+            self.backlog.extend(packets.map(|packet| (host, packet)));
+            return;
+        }
+        let now = self.now;
+        let first = if let Arrived::Since(first) = arrived { first } else { now };
+        let look = mitigation.hold(packets, first, now);
+        self.backlog.extend(mitigation.interrupted().map(|packet| (host, packet)));
+        if let Some(due) = look {
+            self.wake_at(due, Event::Interrupt(channel as u16, station));
+        }
+    }
+
+    /// The host of a radio takes what has been received, unless more has come in the meantime.
+    pub(crate) fn interrupt(&mut self, channel: u16, station: StationId) {
+        let Context { channels, backlog, now, .. } = self;
+        let air = &mut channels[usize::from(channel)];
+        let host = air.interface(station).host;
+        let arriving = air.channel.arriving(station);
+        let later = match air.mitigation[usize::from(station.0)].release(arriving, *now) {
+            Ok(packets) => {
+                backlog.extend(packets.map(|packet| (host, packet)));
+                return;
+            }
+            Err(due) => due,
+        };
+        self.wake_at(later, Event::Interrupt(channel, station));
+    }
+
+    /// A packet of a radio has left; its sender is credited once the radio has reported that.
+    fn radio_completed(&mut self, channel: usize, station: StationId, credit: (SocketId, u32)) {
+        let Context { channels, effects, now, .. } = self;
+        let completions = &mut channels[channel].completions[usize::from(station.0)];
+        if completions.are_reported_at_once() {
+            return effects.credits.push(credit);
+        }
+        if let Some(due) = completions.hold(credit, *now) {
+            self.wake_at(due, Event::Completions(channel as u16, station));
+        }
+    }
+
+    /// A radio reports what has left, unless more has left in the meantime.
+    pub(crate) fn report_completions(&mut self, channel: u16, station: StationId) {
+        let Context { channels, effects, now, .. } = self;
+        let completions = &mut channels[usize::from(channel)].completions[usize::from(station.0)];
+        let later = match completions.report(*now) {
+            Ok(credits) => return effects.credits.extend(credits),
+            Err(due) => due,
+        };
+        self.wake_at(later, Event::Completions(channel, station));
+    }
+
+    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu, mpdus: &[(usize, bool)]) {
+        let journal = &mut self.journal;
+        let channel = &self.channels[channel];
+        let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
+        let [from, to] = [from, to].map(|host| journal.hosts[usize::from(host.0)]);
+        let row = wifi_row(ppdu, from, to);
+        journal.record.wifi.get_or_insert_default().push(row);
+        if let Some(log) = &mut self.captures.log {
+            log.on_air(from, ppdu.began, mpdus);
+        }
+    }
+
+    fn note_mark(&mut self, channel: usize, station: StationId, mark: &Mark) {
+        let device = self.channels[channel].interface(station).device;
+        self.journal.packet_marked(self.now, device, mark);
+    }
+
+    /// Captures packets received over the air; their sender is the next hop of the reverse path.
+    fn capture_received(&mut self, channel: usize, station: StationId, packets: &[Box<Packet>]) {
+        if self.captures.is_off() {
+            return;
+        }
+        let interfaces = &self.channels[channel].interfaces;
+        let here = &interfaces[usize::from(station.0)];
+        for packet in packets {
+            let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
+            self.captures.received((from, here.device), packet, self.now);
+            if let Some(log) = &mut self.captures.log {
+                log.arrived(here.host, packet, self.now);
+            }
+        }
     }
 }

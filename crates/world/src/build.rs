@@ -30,6 +30,7 @@ use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario, TcpInfoRows, TrafficPath};
 use crate::socket::Sockets;
 use crate::sojourns::{Slot, Sojourns};
+use crate::steps::Steps;
 use crate::timers::Timers;
 use crate::topology::{LinkEnd, RADIO_MTU, Topology};
 use crate::wire::Wire;
@@ -117,7 +118,7 @@ impl<'a> Builder<'a> {
             context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
-            steps: (SimTime::ZERO, 0),
+            steps: Steps::default(),
             events: EventCount::new(EVENTS_BETWEEN_CHECKS),
             reader: None,
             runnable: Default::default(),

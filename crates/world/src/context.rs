@@ -168,6 +168,13 @@ impl Context {
         self.keep_box(train);
     }
 
+    /// Drops a packet whose checksum is wrong at its destination. [linux-6.12 tcp_v4_rcv csum_error]
+    #[cold]
+    pub(crate) fn discard(&mut self, host: HostId, packet: &Packet) {
+        self.dropped(packet);
+        self.journal.packet_discarded(self.now, host, packet, DropReason::Corrupted);
+    }
+
     /// Drops a packet at `device`.
     pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tailback_packet::SocketId;
-use tailback_record::Name;
+use tailback_record::{FlowsRow, Name, UdpRow};
 use tailback_traffic::{Carrier, Connections, End, Machine, Purpose, Socket, Traffic};
-use tailback_units::{Bytes, Span};
+use tailback_units::{Bytes, SimTime, Span};
 
 use crate::ConversationId;
 
@@ -102,9 +102,42 @@ impl Counts {
     pub(crate) fn mean_delay(&self) -> Option<Span> {
         (self.received > 0).then(|| self.delays / self.received)
     }
+
+    /// Their row, if there was any; they begin anew.
+    pub(crate) fn take_udp_row(&mut self, t: SimTime, flow: Name) -> Option<UdpRow> {
+        let counts = std::mem::take(self);
+        let Counts { sent, received, longest, .. } = counts;
+        let delay_ms = counts.mean_delay();
+        let longest_ms = delay_ms.map(|_| longest);
+        (sent + received > 0).then_some(UdpRow { t, flow, sent, received, delay_ms, longest_ms })
+    }
 }
 
 impl Conversation {
+    /// Pairs of its sockets.
+    pub(crate) fn pairs(&self) -> u32 {
+        match &self.sampled {
+            Sampled::Requests(requests) => requests.heads.len() as u32,
+            _ => 1,
+        }
+    }
+
+    /// The row of the bytes that were read since the last one.
+    pub(crate) fn take_flows_row(&mut self, t: SimTime) -> Option<FlowsRow> {
+        let bytes = self.read - std::mem::replace(&mut self.recorded, self.read);
+        (bytes > Bytes::ZERO).then_some(FlowsRow { t, flow: self.name, bytes })
+    }
+
+    /// A datagram of so many bytes has arrived after `delay`.
+    pub(crate) fn datagram_arrived(&mut self, bytes: Bytes, delay: Span) {
+        self.read += bytes;
+        if let Sampled::Datagrams(counts) = &mut self.sampled {
+            counts.received += 1;
+            counts.delays += delay;
+            counts.longest = counts.longest.max(delay);
+        }
+    }
+
     /// Whose socket `id` is, which number it has there, and which is the first socket of that application.
     #[inline]
     pub(crate) fn place(&self, id: SocketId) -> (End, Socket, SocketId) {

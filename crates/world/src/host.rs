@@ -1,6 +1,6 @@
 //! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
-use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId, conversation_hash};
+use tailback_packet::{HostId, Packet, Payload, SocketId, conversation_hash};
 use tailback_tcp::{ReceiveOnly, Sender, Taken, ToSend};
 use tailback_traffic::{Arrived, Event};
 
@@ -165,7 +165,7 @@ impl World {
     #[inline(never)]
     fn deliver_other(&mut self, host: HostId, packet: Box<Packet>) {
         if packet.payload == Payload::Damaged {
-            return self.discard(host, packet);
+            return self.context.discard(host, &packet);
         }
         self.context.delivered(&packet);
         match packet.payload {
@@ -181,16 +181,9 @@ impl World {
         self.call(packet.to, |called| called.on(Event::Arrived(datagram)));
     }
 
-    /// The checksum is wrong. [linux-6.12 tcp_v4_rcv csum_error]
-    #[cold]
-    fn discard(&mut self, host: HostId, packet: Box<Packet>) {
-        self.context.dropped(&packet);
-        self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
-    }
-
     #[inline(always)]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
-        let device = self.towards(host, packet.destination);
+        let device = self.routes.towards(host, packet.destination);
         self.devices[device.index()].forward(packet, &mut self.context);
     }
 
@@ -206,10 +199,5 @@ impl World {
     pub(crate) fn originate(&mut self, packet: Box<Packet>) {
         self.context.enters(&packet, 1);
         self.forward(packet.source, packet);
-    }
-
-    #[inline]
-    fn towards(&self, host: HostId, destination: HostId) -> DeviceId {
-        self.routes.next(host, destination).expect("every conversation has a path: the world was built so")
     }
 }

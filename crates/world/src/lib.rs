@@ -51,6 +51,7 @@ mod socket;
 mod sojourns;
 mod stacks;
 mod stepping;
+mod steps;
 mod syscalls;
 mod timers;
 mod topology;

@@ -42,7 +42,7 @@ impl World {
         if !matches!(&conversation.sampled, Sampled::Requests(requests) if requests.no_delay) {
             return;
         }
-        let (first, sockets) = (conversation.first_pair[0].0, 2 * self.pairs(id));
+        let (first, sockets) = (conversation.first_pair[0].0, 2 * conversation.pairs());
         for socket in (first..first + sockets).map(SocketId) {
             self.sockets.tcp(socket).endpoint.set_no_delay(self.context.now);
         }

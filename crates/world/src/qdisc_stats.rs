@@ -6,20 +6,19 @@
 use serde_json::{Map, Value, json};
 use tailback_qdisc::{Part, PartKind, Qdisc};
 
-use crate::world::World;
+use crate::device::Device;
+use crate::journal::Journal;
 
-impl World {
-    /// A JSON array of all disciplines, device by device.
-    pub(crate) fn qdisc_stats(&self) -> String {
-        let mut found = Vec::new();
-        for (device, name) in self.devices.iter().zip(&self.context.journal.devices) {
-            let Some(root) = &device.root else { continue };
-            let name = self.context.journal.record.names.text(*name);
-            let mut shown = Shown { device: name, handles: 0, found: &mut found };
-            shown.add(&**root, &Place::Root);
-        }
-        Value::Array(found).to_string()
+/// A JSON array of all disciplines, device by device.
+pub(crate) fn qdisc_stats(devices: &[Device], journal: &Journal) -> String {
+    let mut found = Vec::new();
+    for (device, name) in devices.iter().zip(&journal.devices) {
+        let Some(root) = &device.root else { continue };
+        let name = journal.record.names.text(*name);
+        let mut shown = Shown { device: name, handles: 0, found: &mut found };
+        shown.add(&**root, &Place::Root);
     }
+    Value::Array(found).to_string()
 }
 
 enum Place {

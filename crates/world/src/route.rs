@@ -32,6 +32,12 @@ impl<Hop: Copy> Routes<Hop> {
         self.next[usize::from(host.0) * self.hosts + usize::from(destination.0)]
     }
 
+    /// As [`Routes::next`] once the network is built.
+    #[inline]
+    pub(crate) fn towards(&self, host: HostId, destination: HostId) -> Hop {
+        self.next(host, destination).expect("every conversation has a path: the world was built so")
+    }
+
     /// These routes with other names for their hops.
     pub(crate) fn map<Other>(self, name: impl Fn(Hop) -> Other) -> Routes<Other> {
         let next = self.next.into_iter().map(|hop| hop.map(&name)).collect();

@@ -2,13 +2,14 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{ExchangesRow, FlowsRow, QdiscRow, SendersRow, SojournsRow, TcpInfoRow, UdpRow};
-use tailback_tcp::{EcnMode, HeldBy};
+use tailback_record::{ExchangesRow, Name, Qdisc, QdiscRow, SendersRow, SojournsRow, TcpInfoRow};
+use tailback_tcp::{EcnMode, Endpoint, HeldBy, Sender};
 use tailback_traffic::Machine;
-use tailback_units::{Bytes, Rate, Segs, Span};
+use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
-use crate::conversation::{Counts, Sampled};
-use crate::journal::ca_state_name;
+use crate::conversation::Sampled;
+use crate::device::Device;
+use crate::journal::{Journal, ca_state_name};
 use crate::prefetch::prefetch_sampled;
 use crate::scenario::TcpInfoRows;
 use crate::world::World;
@@ -36,7 +37,8 @@ impl World {
     /// `TCP_INFO` of one socket now.
     pub(crate) fn record_tcp_info(&mut self, socket: SocketId) {
         self.return_credits_to(socket);
-        let row = self.tcp_info_row(socket);
+        let flow = self.context.journal.conversation(socket);
+        let row = tcp_info_row(self.context.now, flow, &self.sockets.tcp(socket).endpoint);
         self.context.journal.record.tcp_info.push(row);
     }
 
@@ -65,8 +67,9 @@ impl World {
             }
             self.record_conversation(self.present[place]);
         }
-        for device in 0..self.devices.len() {
-            self.record_disciplines(device);
+        let Journal { record, devices, .. } = &mut self.context.journal;
+        for (device, &name) in self.devices.iter_mut().zip(&*devices) {
+            record_disciplines(device, (self.context.now, name), &mut record.qdisc);
         }
     }
 
@@ -79,45 +82,29 @@ impl World {
             let read = self.sockets.count_read(receiver);
             self.conversations[id.0 as usize].read += read;
         }
-        self.record_read(id);
+        let t = self.context.now;
+        if let Some(row) = self.conversations[id.0 as usize].take_flows_row(t) {
+            self.context.journal.record.flows.push(row);
+        }
         if is_sender && self.conversations[id.0 as usize].machine.as_ref().is_some_and(Machine::is_active) {
             self.record_tcp_info(sender);
         }
-        match &mut self.conversations[id.0 as usize].sampled {
+        let conversation = &mut self.conversations[id.0 as usize];
+        match &mut conversation.sampled {
             Sampled::Datagrams(counts) => {
-                let counts = std::mem::take(&mut **counts);
-                self.record_datagrams(id, &counts);
+                if let Some(row) = counts.take_udp_row(t, conversation.name) {
+                    self.context.journal.record.udp.get_or_insert_default().push(row);
+                }
             }
             Sampled::Requests(_) => self.record_exchanged(id),
             Sampled::Sender | Sampled::Nothing => {}
         }
     }
 
-    /// The bytes that were read since the last row.
-    fn record_read(&mut self, id: ConversationId) {
-        let conversation = &mut self.conversations[id.0 as usize];
-        let bytes = conversation.read - std::mem::replace(&mut conversation.recorded, conversation.read);
-        if bytes > Bytes::ZERO {
-            let row = FlowsRow { t: self.context.now, flow: conversation.name, bytes };
-            self.context.journal.record.flows.push(row);
-        }
-    }
-
-    fn record_datagrams(&mut self, id: ConversationId, counts: &Counts) {
-        let &Counts { sent, received, longest, .. } = counts;
-        if sent + received > 0 {
-            let (t, flow) = (self.context.now, self.conversations[id.0 as usize].name);
-            let delay_ms = counts.mean_delay();
-            let longest_ms = delay_ms.map(|_| longest);
-            let rows = self.context.journal.record.udp.get_or_insert_default();
-            rows.push(UdpRow { t, flow, sent, received, delay_ms, longest_ms });
-        }
-    }
-
     /// What both ends have sent on all connections, each if it has sent anything since its last row. Connections that
     /// live shorter than an interval so have their row at its end.
     fn record_exchanged(&mut self, id: ConversationId) {
-        let (t, pairs) = (self.context.now, self.pairs(id));
+        let (t, pairs) = (self.context.now, self.conversations[id.0 as usize].pairs());
         for (end, name) in ["client", "server"].into_iter().enumerate() {
             let first = self.conversations[id.0 as usize].first_pair[end].0;
             let mut sent = [0, 0];
@@ -134,32 +121,6 @@ impl World {
                 self.context.journal.record.exchanges.get_or_insert_default().push(row);
             }
         }
-    }
-
-    fn record_disciplines(&mut self, device: usize) {
-        let (t, name) = (self.context.now, self.context.journal.devices[device]);
-        let rows = &mut self.context.journal.record.qdisc;
-        self.devices[device].count_bypassed();
-        let Some(root) = &self.devices[device].root else { return };
-        visit(&**root, &mut |depth, qdisc| {
-            let (backlog, most, counters) = (qdisc.backlog(), qdisc.high_water(), qdisc.counters());
-            rows.push(QdiscRow {
-                t,
-                device: name,
-                kind: qdisc.kind(),
-                depth: u64::from(depth),
-                backlog_bytes: Bytes(backlog.bytes),
-                backlog_packets: u64::from(backlog.packets),
-                sent_bytes: Bytes(counters.sent_bytes),
-                sent_packets: counters.sent_packets,
-                dropped: counters.dropped,
-                overlimits: counters.overlimits,
-                requeues: counters.requeues,
-                marked: counters.marked,
-                max_backlog_bytes: Bytes(most.bytes),
-                max_backlog_packets: u64::from(most.packets),
-            });
-        });
     }
 
     /// A slot is over: its rows are written. The present event of the calendar was that.
@@ -185,68 +146,92 @@ impl World {
             });
         }
     }
+}
 
-    fn tcp_info_row(&mut self, socket: SocketId) -> TcpInfoRow {
-        let flow = self.context.journal.conversation(socket);
-        let endpoint = &self.sockets.tcp(socket).endpoint;
-        let info = endpoint.tcp_info(self.context.now);
-        let sampled = info.rtt > Span::ZERO;
-        let mut row = TcpInfoRow {
-            t: self.context.now,
-            flow,
-            ca_state: ca_state_name(info.ca_state),
-            snd_cwnd: info.snd_cwnd,
-            snd_ssthresh: info.snd_ssthresh.unwrap_or(Segs::INFINITE),
-            rtt: sampled.then_some(info.rtt),
-            rttvar: sampled.then_some(info.rttvar),
-            min_rtt: info.min_rtt,
-            rto: info.rto,
-            pacing_rate: info.pacing_rate,
-            delivery_rate: info.delivery_rate,
-            bytes_acked: info.bytes_acked,
-            bytes_sent: info.bytes_sent,
-            bytes_retrans: info.bytes_retrans,
-            total_retrans: info.total_retrans,
-            unacked: info.unacked,
-            sacked: info.sacked,
-            lost: info.lost,
-            retrans: info.retrans,
-            reordering: info.reordering,
-            notsent_bytes: info.notsent_bytes,
-            snd_wnd: info.snd_wnd,
-            delivered: info.delivered,
-            busy_time: info.busy_time,
-            rwnd_limited: info.rwnd_limited,
-            sndbuf_limited: info.sndbuf_limited,
-            wmem_alloc: info.wmem_alloc,
-            wmem_queued: info.wmem_queued,
-            sndbuf: info.sndbuf,
-            held_by: Some(info.held_by.name()),
-            bbr_bw: None,
-            bbr_min_rtt: None,
-            bbr_pacing_gain: None,
-            bbr_cwnd_gain: None,
-            data_segs_out: info.data_segs_out,
-            held_cwnd: info.held_for.by(HeldBy::Cwnd),
-            held_pacing: info.held_for.by(HeldBy::Pacing),
-            held_rwnd: info.held_for.by(HeldBy::ReceiveWindow),
-            held_sndbuf: info.held_for.by(HeldBy::SendBuffer),
-            held_small_queue: info.held_for.by(HeldBy::SmallQueue),
-            held_no_data: info.held_for.by(HeldBy::NoData),
-            delivered_ce: info.delivered_ce,
-            delivered_e1_bytes: None,
-            delivered_ce_bytes: None,
-            delivered_e0_bytes: None,
-            received_ce: None,
-        };
-        if let Some(ecn) = endpoint.ecn_info().filter(|ecn| ecn.mode == EcnMode::Accurate) {
-            let [ect1, ce, ect0] = ecn.delivered.map(|bytes| Some(Bytes(bytes.into())));
-            (row.delivered_e1_bytes, row.delivered_ce_bytes, row.delivered_e0_bytes) = (ect1, ce, ect0);
-            row.received_ce = Some(ecn.received_ce.into());
-        }
-        endpoint.control_gauges(&mut |name, value| set_gauge(&mut row, name, value));
-        row
+/// The rows of the disciplines of a device, at a time and with its name.
+fn record_disciplines(device: &mut Device, (t, name): (SimTime, Name), rows: &mut Qdisc) {
+    device.count_bypassed();
+    let Some(root) = &device.root else { return };
+    visit(&**root, &mut |depth, qdisc| {
+        let (backlog, most, counters) = (qdisc.backlog(), qdisc.high_water(), qdisc.counters());
+        rows.push(QdiscRow {
+            t,
+            device: name,
+            kind: qdisc.kind(),
+            depth: u64::from(depth),
+            backlog_bytes: Bytes(backlog.bytes),
+            backlog_packets: u64::from(backlog.packets),
+            sent_bytes: Bytes(counters.sent_bytes),
+            sent_packets: counters.sent_packets,
+            dropped: counters.dropped,
+            overlimits: counters.overlimits,
+            requeues: counters.requeues,
+            marked: counters.marked,
+            max_backlog_bytes: Bytes(most.bytes),
+            max_backlog_packets: u64::from(most.packets),
+        });
+    });
+}
+
+/// `TCP_INFO` of a socket.
+fn tcp_info_row(t: SimTime, flow: Name, endpoint: &Endpoint<Sender>) -> TcpInfoRow {
+    let info = endpoint.tcp_info(t);
+    let sampled = info.rtt > Span::ZERO;
+    let mut row = TcpInfoRow {
+        t,
+        flow,
+        ca_state: ca_state_name(info.ca_state),
+        snd_cwnd: info.snd_cwnd,
+        snd_ssthresh: info.snd_ssthresh.unwrap_or(Segs::INFINITE),
+        rtt: sampled.then_some(info.rtt),
+        rttvar: sampled.then_some(info.rttvar),
+        min_rtt: info.min_rtt,
+        rto: info.rto,
+        pacing_rate: info.pacing_rate,
+        delivery_rate: info.delivery_rate,
+        bytes_acked: info.bytes_acked,
+        bytes_sent: info.bytes_sent,
+        bytes_retrans: info.bytes_retrans,
+        total_retrans: info.total_retrans,
+        unacked: info.unacked,
+        sacked: info.sacked,
+        lost: info.lost,
+        retrans: info.retrans,
+        reordering: info.reordering,
+        notsent_bytes: info.notsent_bytes,
+        snd_wnd: info.snd_wnd,
+        delivered: info.delivered,
+        busy_time: info.busy_time,
+        rwnd_limited: info.rwnd_limited,
+        sndbuf_limited: info.sndbuf_limited,
+        wmem_alloc: info.wmem_alloc,
+        wmem_queued: info.wmem_queued,
+        sndbuf: info.sndbuf,
+        held_by: Some(info.held_by.name()),
+        bbr_bw: None,
+        bbr_min_rtt: None,
+        bbr_pacing_gain: None,
+        bbr_cwnd_gain: None,
+        data_segs_out: info.data_segs_out,
+        held_cwnd: info.held_for.by(HeldBy::Cwnd),
+        held_pacing: info.held_for.by(HeldBy::Pacing),
+        held_rwnd: info.held_for.by(HeldBy::ReceiveWindow),
+        held_sndbuf: info.held_for.by(HeldBy::SendBuffer),
+        held_small_queue: info.held_for.by(HeldBy::SmallQueue),
+        held_no_data: info.held_for.by(HeldBy::NoData),
+        delivered_ce: info.delivered_ce,
+        delivered_e1_bytes: None,
+        delivered_ce_bytes: None,
+        delivered_e0_bytes: None,
+        received_ce: None,
+    };
+    if let Some(ecn) = endpoint.ecn_info().filter(|ecn| ecn.mode == EcnMode::Accurate) {
+        let [ect1, ce, ect0] = ecn.delivered.map(|bytes| Some(Bytes(bytes.into())));
+        (row.delivered_e1_bytes, row.delivered_ce_bytes, row.delivered_e0_bytes) = (ect1, ce, ect0);
+        row.received_ce = Some(ecn.received_ce.into());
     }
+    endpoint.control_gauges(&mut |name, value| set_gauge(&mut row, name, value));
+    row
 }
 
 /// A value of the congestion control, if the table has a column for it. [linux-6.12 struct tcp_bbr_info]

@@ -2,9 +2,9 @@
 //! and endpoints send at that instant (`endpoints.rs`).
 
 use tailback_packet::{Ecn, Packet, Payload, SocketId};
-use tailback_units::{Bytes, SimTime, Span};
+use tailback_units::{Bytes, SimTime};
 
-use crate::conversation::Sampled;
+use crate::conversation::{Conversation, Sampled};
 use crate::endpoints::{Endpoints, Happening, Port, SendError};
 use crate::world::World;
 use crate::{Event, RunError};
@@ -38,7 +38,7 @@ impl World {
                 break;
             }
         }
-        self.check_standstill()?;
+        self.steps.check()?;
         Ok(self.context.now)
     }
 
@@ -68,7 +68,7 @@ impl World {
         packet.ecn = ecn;
         packet.departure = departure.map_or(now, |at| at.max(now));
         if is_first(port.0)
-            && let Sampled::Datagrams(counts) = self.sampled_of(port.0)
+            && let Sampled::Datagrams(counts) = &mut self.conversation_of(port.0).sampled
         {
             counts.sent += 1;
         }
@@ -109,25 +109,16 @@ impl World {
         let Payload::Content { sent, data } = &mut packet.payload else { return };
         let (sent, data) = (*sent, std::mem::take(data));
         if !is_first(packet.to) {
-            self.count_arrived(packet.to, data.len() as u64, self.context.now.since(sent));
+            let delay = self.context.now.since(sent);
+            self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
         }
         self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
         self.context.keep_box(packet);
     }
 
-    fn count_arrived(&mut self, at: SocketId, bytes: u64, delay: Span) {
-        let conversation = self.sockets.conversation(at);
-        self.conversations[conversation.0 as usize].read += Bytes(bytes);
-        if let Sampled::Datagrams(counts) = self.sampled_of(at) {
-            counts.received += 1;
-            counts.delays += delay;
-            counts.longest = counts.longest.max(delay);
-        }
-    }
-
-    fn sampled_of(&mut self, socket: SocketId) -> &mut Sampled {
+    fn conversation_of(&mut self, socket: SocketId) -> &mut Conversation {
         let conversation = self.sockets.conversation(socket);
-        &mut self.conversations[conversation.0 as usize].sampled
+        &mut self.conversations[conversation.0 as usize]
     }
 }
 

@@ -52,18 +52,10 @@ impl World {
     /// The run has ended: each application of a conversation records what it has not recorded yet.
     pub(crate) fn call_at_the_end(&mut self, conversation: ConversationId) {
         let first = self.conversations[conversation.0 as usize].first_pair[0];
-        let pairs = self.pairs(conversation);
+        let pairs = self.conversations[conversation.0 as usize].pairs();
         let servers = (0..pairs).map(|pair| SocketId(first.0 + 2 * pair + 1));
         for id in [first].into_iter().chain(servers) {
             self.call(id, |called| called.on(Event::Ended));
-        }
-    }
-
-    /// Pairs of sockets of a conversation.
-    pub(crate) fn pairs(&self, conversation: ConversationId) -> u32 {
-        match &self.conversations[conversation.0 as usize].sampled {
-            Sampled::Requests(requests) => requests.heads.len() as u32,
-            _ => 1,
         }
     }
 }

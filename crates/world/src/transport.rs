@@ -295,7 +295,7 @@ impl World {
         let place =
             for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, not_of_kind(id, "TCP"));
         self.timers.ran_out(id, place);
-        self.check_soon();
+        self.events.check_soon();
     }
 
     /// The timers of this tick expire.

@@ -25,11 +25,13 @@ use crate::device::Device;
 use crate::endpoints::Endpoints;
 use crate::event::Received;
 use crate::event_count::EventCount;
+use crate::qdisc_stats::qdisc_stats;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
+use crate::steps::Steps;
 use crate::timers::Timers;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
@@ -125,8 +127,7 @@ pub struct World {
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
     pub(crate) timers: Timers,
-    /// The last instant at which something had to be settled, and the steps processed then.
-    pub(crate) steps: (SimTime, u32),
+    pub(crate) steps: Steps,
     /// The events so far, and before which of them something else is looked at: timers that are due, a run that stands still,
     /// the watcher.
     pub(crate) events: EventCount,
@@ -134,9 +135,6 @@ pub struct World {
 
 /// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
 pub const EVENTS_BETWEEN_CHECKS: u64 = 1 << 14;
-
-/// More than any experiment needs at one time: 10,000 flows that start together need a million.
-const STEPS_AT_ONE_INSTANT: u32 = 20_000_000;
 
 impl World {
     /// Runs to the end of the scenario.
@@ -170,7 +168,7 @@ impl World {
             }
             self.dispatch(event, watch)?;
         }
-        self.check_standstill()?;
+        self.steps.check()?;
         self.context.now = self.end;
         Ok(())
     }
@@ -179,7 +177,7 @@ impl World {
     /// watcher stops it.
     #[cold]
     pub(crate) fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
-        self.check_standstill()?;
+        self.steps.check()?;
         let number = self.events.number();
         if number.is_multiple_of(EVENTS_BETWEEN_CHECKS) {
             self.check_watcher(watch)?;
@@ -191,7 +189,7 @@ impl World {
             true => number + 1,
             false => (number / EVENTS_BETWEEN_CHECKS + 1) * EVENTS_BETWEEN_CHECKS,
         });
-        self.check_standstill()
+        self.steps.check()
     }
 
     /// Checks with the watcher whether the run continues.
@@ -257,8 +255,8 @@ impl World {
             Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
             Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
-            Event::Interrupt(channel, station) => self.interrupt(channel, station),
-            Event::Completions(channel, station) => self.report_completions(channel, station),
+            Event::Interrupt(channel, station) => self.context.interrupt(channel, station),
+            Event::Completions(channel, station) => self.context.report_completions(channel, station),
             Event::Change(number) => {
                 self.schedule[number as usize].clone().apply(&mut self.devices, &mut self.context);
             }
@@ -285,16 +283,6 @@ impl World {
         if is_last {
             self.tick();
         }
-    }
-
-    /// True after more steps at one time than any experiment needs, as with a flow over a path without delay.
-    #[inline]
-    fn stands_still(&self) -> bool {
-        self.steps.1 >= STEPS_AT_ONE_INSTANT
-    }
-
-    pub(crate) fn check_standstill(&self) -> Result<(), RunError> {
-        if self.stands_still() { Err(RunError::StandsStill { at: self.steps.0 }) } else { Ok(()) }
     }
 
     fn tick(&mut self) {
@@ -327,12 +315,10 @@ impl World {
 
     #[inline(never)]
     fn settle_all(&mut self) {
-        if self.steps.0 != self.context.now {
-            self.steps = (self.context.now, 0);
-        }
-        while !self.stands_still() {
+        self.steps.begin(self.context.now);
+        while !self.steps.never_end() {
             self.return_credits();
-            self.steps.1 += 1;
+            self.steps.count();
             if let Some((host, packet)) = self.context.backlog.pop_front() {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {
@@ -346,11 +332,6 @@ impl World {
                 return;
             }
         }
-        self.check_soon();
-    }
-
-    /// Something is to be looked at before the next event.
-    pub(crate) fn check_soon(&mut self) {
         self.events.check_soon();
     }
 
@@ -387,7 +368,7 @@ impl World {
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
         self.record_sojourns();
-        let disciplines = self.qdisc_stats();
+        let disciplines = qdisc_stats(&self.devices, &self.context.journal);
         // The last that is done with the network: it empties the queues.
         self.refuse_leaks();
         // Whoever writes the tables does it where the network was.

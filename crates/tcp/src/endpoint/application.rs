@@ -16,7 +16,7 @@ impl Endpoint {
     /// Writes a part of one `send()`, of which more follows at once: full skbs leave, a partial one waits for the rest.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
-        let ending = if self.sender.builds_trains() { Pass::PushOne } else { Pass::More };
+        let ending = if self.sender.settings.builds_trains() { Pass::PushOne } else { Pass::More };
         self.write_up_to(bytes, ending, now)
     }
 

@@ -42,7 +42,7 @@ impl Endpoint {
         if self.sender.flow.pacing_status == PacingStatus::None {
             self.sender.flow.pacing_status = PacingStatus::Needed;
         }
-        self.sender.cap_pacing_rate();
+        self.sender.options.cap_pacing_rate(&mut self.sender.window);
     }
 
     /// Sets `TCP_USER_TIMEOUT`; `None` is the kernel's default. [linux-6.12 tcp.c tcp_sock_set_user_timeout]

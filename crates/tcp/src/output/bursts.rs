@@ -62,7 +62,7 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None && self.may_begin_burst(pass) {
             self.count_burst();
             if self.gate.work.progress.burst.left > 0 {
-                let looks = !self.needs_no_space_check();
+                let looks = !self.buffer.needs_no_check(self.flow.now);
                 let progress = &mut self.gate.work.progress;
                 (progress.begun, progress.burst.checks_space) = (true, looks);
                 return match self.continues_burst() {
@@ -78,7 +78,7 @@ impl Sender {
     /// Ends a pass at once if the small queue, which is the last check, holds the first segment, which passes all others.
     #[inline(never)]
     fn end_if_small_queue_holds(&mut self, pass: Pass) -> bool {
-        let ends = self.held_by_small_queue(self.mss(), Urgency::NewData);
+        let ends = self.held_by_small_queue(self.flow.mss, Urgency::NewData);
         if ends {
             debug_assert!(self.in_flight() < self.window.cwnd.0, "cwnd is looked at before");
             self.end_held(pass, HeldBy::SmallQueue, self.gate.work.progress.cwnd_limited);
@@ -95,7 +95,11 @@ impl Sender {
             return;
         };
         let routine = self.flow.pacing_status == PacingStatus::None && self.sends_routinely();
-        if routine && self.has_unsent() && self.may_begin_burst(pass) && self.needs_no_space_check() {
+        if routine
+            && self.has_unsent()
+            && self.may_begin_burst(pass)
+            && self.buffer.needs_no_check(self.flow.now)
+        {
             self.count_burst();
         }
     }
@@ -119,7 +123,7 @@ impl Sender {
         let paced =
             self.flow.pacing_status == PacingStatus::Needed && !held.is_zero() && held <= self.flow.jiffy;
         let calm = self.ends_with_loss_probe() && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
-        let may_begin = self.may_begin_burst(pass) && self.needs_no_space_check();
+        let may_begin = self.may_begin_burst(pass) && self.buffer.needs_no_check(self.flow.now);
         if !(paced && calm && self.sends_routinely() && may_begin) {
             return false;
         }
@@ -135,7 +139,7 @@ impl Sender {
     /// The segments that cwnd, the peer's window and the data allow.
     #[inline(always)]
     fn count_burst(&mut self) {
-        let mss = u64::from(self.mss());
+        let mss = u64::from(self.flow.mss);
         let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
         // The segment with the end of a write carries PSH.
         let before_mark = self.stream.push_marks.front().map_or(u64::MAX, |mark| mark - 1);
@@ -144,7 +148,7 @@ impl Sender {
         let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
         let fills_cwnd = by_cwnd * mss < bytes && self.flow.pacing_status == PacingStatus::None;
         if left > 0 {
-            let truesize = u64::from(self.truesize(self.mss()));
+            let truesize = u64::from(self.settings.truesize(self.flow.mss));
             let small_queue_limit = self.small_queue_limit(truesize, Urgency::NewData);
             self.gate.work.progress.burst =
                 Burst { left: left as u32, fills_cwnd, checks_space: false, small_queue_limit };
@@ -168,7 +172,7 @@ impl Sender {
     /// The next segment of a burst leaves.
     #[inline(always)]
     pub(crate) fn leave_of_burst(&mut self) -> Outgoing {
-        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        let (seq, length) = (self.flow.snd_nxt, self.flow.mss);
         debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
         self.flow.last_sent = self.flow.now;
         self.take_departure();
@@ -188,7 +192,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn sent_of_burst(&mut self) -> bool {
         let stamp = self.stamp(self.flow.departure);
-        let (seq, length) = (self.flow.snd_nxt, self.mss());
+        let (seq, length) = (self.flow.snd_nxt, self.flow.mss);
         self.flow.snd_nxt = seq + u64::from(length);
         self.scoreboard.send_alone(SentSegment::new(
             (seq, length),
@@ -222,7 +226,7 @@ impl Sender {
         debug_assert!(
             work.pass() == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped
         );
-        debug_assert!(!self.held_by_pacing() && self.in_flight() == self.window.cwnd.0);
+        debug_assert!(!self.gate.held_by_pacing(&self.flow) && self.in_flight() == self.window.cwnd.0);
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
         self.end_held(Pass::Normal, HeldBy::Cwnd, true);
     }
@@ -243,11 +247,11 @@ impl Sender {
     #[inline(always)]
     fn sent_of_paced_burst(&mut self) {
         // It has left exactly at its departure time.
-        self.space_after(self.mss(), self.flow.departure);
+        self.space_after(self.flow.mss, self.flow.departure);
         self.still_has_no_space();
         // The pass would have ended with the segment before.
         if self.in_cwnd_reduction() {
-            self.recovery.prr_out += self.gate.work.progress.sent;
+            self.recovery.prr.sent(self.gate.work.progress.sent);
         }
         self.gate.work.progress.sent = 0;
         if self.gate.work.progress.burst.left > 1 {
@@ -265,7 +269,7 @@ impl Sender {
         );
         self.gate.work.progress.burst = Burst::default();
         let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
-        self.gate.work.pending = Some(Pending::New { length: self.mss(), tags, before, kind });
+        self.gate.work.pending = Some(Pending::New { length: self.flow.mss, tags, before, kind });
         self.handed_over(outcome);
     }
 

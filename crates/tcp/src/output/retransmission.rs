@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tailback_cc::CwndEvent;
+use tailback_cc::{CwndEvent, GSO_MAX_SIZE};
 use tailback_units::SimTime;
 
 use super::{Outgoing, Probe};
@@ -11,6 +11,7 @@ use crate::queue::{Index, Tags};
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::state::gate::{Pending, Retransmit, Role};
+use crate::state::stream::segments_of;
 use crate::state::timer::TimerKind;
 
 impl Sender {
@@ -20,7 +21,7 @@ impl Sender {
         let from = self.lost_from()?;
         let index = self.scoreboard.find_lost(from)?;
         self.refresh_mss();
-        self.cut_anew(index);
+        self.scoreboard.cut_skb_anew(index, self.flow.mss);
         let (length, count) = self.lost_skb(index);
         if self.held_by_small_queue(length, Urgency::Retransmission) {
             return None;
@@ -32,7 +33,7 @@ impl Sender {
     #[inline]
     fn lost_from(&mut self) -> Option<Index> {
         let from = self.scoreboard.retransmit_from()?;
-        let held = self.held_by_pacing()
+        let held = self.gate.held_by_pacing(&self.flow)
             || self.in_flight() >= self.window.cwnd.0
             || self.scoreboard.retrans_out() >= self.scoreboard.lost_out();
         (!held).then_some(from)
@@ -51,10 +52,10 @@ impl Sender {
 
     /// Payload of the lost skb that begins at `index`, and how many of its segments may be sent again now.
     fn lost_skb(&self, index: Index) -> (u32, u32) {
-        if !self.builds_trains() {
+        if !self.settings.builds_trains() {
             return (self.scoreboard.get(index).length, 1);
         }
-        let run = self.lost_run(index);
+        let run = self.scoreboard.lost_run(index, GSO_MAX_SIZE / self.flow.mss);
         let last = self.scoreboard.get(index + u64::from(run) - 1);
         let bytes = last.seq + u64::from(last.length) - self.scoreboard.get(index).seq;
         let allowed = (self.window.cwnd.0 - self.in_flight()).min(self.tso_segs());
@@ -64,7 +65,8 @@ impl Sender {
     pub(super) fn end_retransmissions(&mut self) {
         self.gate.work.set_retransmit(Retransmit::Nothing);
         if std::mem::take(&mut self.gate.work.head_retransmitted) {
-            self.restart_rto();
+            // A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
+            self.arm_behind_pacing(TimerKind::Retransmission, self.rtt.rto());
         }
     }
 
@@ -75,13 +77,13 @@ impl Sender {
         if !self.scoreboard.queue().contains(index) {
             return None;
         }
-        self.mtu_probe_is_inconclusive();
+        self.path.forget_probe();
         if self.waits_in_host(index) {
             self.attempted(index, count);
             return None;
         }
         self.buffer.may_have_space();
-        self.cut_anew(index);
+        self.scoreboard.cut_skb_anew(index, self.flow.mss);
         let Some(count) = self.fit_to_window(index, count) else {
             self.attempted(index, count);
             return None;
@@ -90,7 +92,7 @@ impl Sender {
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
-        let truesize = self.count_sent(length, self.segments_of(length));
+        let truesize = self.count_sent(length, segments_of(length, self.flow.mss));
         self.sent.total_retrans += u64::from(count);
         self.sent.bytes_retrans += u64::from(length);
         if self.in_flight() == 0 {
@@ -106,7 +108,7 @@ impl Sender {
     /// of the window, and a short one is merged with its successors. None if the window has shrunk and ends before
     /// them: then only the head is retransmitted, as a window probe. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
     fn fit_to_window(&mut self, index: Index, count: u32) -> Option<u32> {
-        let (mss, first) = (u64::from(self.mss()), self.scoreboard.get(index));
+        let (mss, first) = (u64::from(self.flow.mss), self.scoreboard.get(index));
         let (seq, length) = (first.seq, u64::from(first.length));
         let room = match self.window_end().saturating_sub(seq) {
             0 if index != self.scoreboard.queue().head() => return None,
@@ -118,19 +120,15 @@ impl Sender {
             return Some(1);
         }
         if count == 1 && length < room.min(mss) {
-            self.join_followers(index, room.min(mss));
+            // [linux-6.12 tcp_output.c tcp_retrans_try_collapse, tcp_can_collapse]
+            while self.takes_next(index, room.min(mss)) {
+                self.scoreboard.join_next(index);
+            }
         }
         Some(count.min((room / mss) as u32).max(1))
     }
 
-    /// Merges a short segment with those that follow it, as long as they fit into `room` bytes and the peer's window.
-    /// [linux-6.12 tcp_output.c tcp_retrans_try_collapse, tcp_can_collapse]
-    fn join_followers(&mut self, index: Index, room: u64) {
-        while self.takes_next(index, room) {
-            self.scoreboard.join_next(index);
-        }
-    }
-
+    /// A segment and the one that follows it fit into `room` bytes and the peer's window, and may be merged.
     fn takes_next(&mut self, index: Index, room: u64) -> bool {
         let next = index + 1;
         if !self.scoreboard.queue().contains(next) || self.waits_in_host(next) {
@@ -142,8 +140,8 @@ impl Sender {
         joinable
             && fits
             && follower.end() <= self.window_end()
-            && self.skb_end(index) == next
-            && self.skb_end(next) == next + 1
+            && self.scoreboard.queue().skb_end(index) == next
+            && self.scoreboard.queue().skb_end(next) == next + 1
     }
 
     #[inline(never)]
@@ -184,10 +182,10 @@ impl Sender {
             self.end_retransmissions();
         } else {
             if self.in_cwnd_reduction() {
-                self.recovery.prr_out += count;
+                self.recovery.prr.sent(count);
             }
             let head = index == self.scoreboard.queue().head();
-            self.gate.work.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
+            self.gate.work.head_retransmitted |= head && !self.timer.is_for(TimerKind::Reordering);
         }
     }
 }

@@ -76,6 +76,17 @@ impl RetransmitQueue {
         one.transmission == other.transmission && one.tags.has_state_of(other.tags)
     }
 
+    /// One past the last record that shares the skb of `index`.
+    pub(crate) fn skb_end(&self, index: Index) -> Index {
+        (index + 1..self.end).find(|&next| !self.shares_skb(index, next)).unwrap_or(self.end)
+    }
+
+    /// The skb that begins at `index` needs no other division for segments of `mss` bytes.
+    pub(crate) fn is_cut_for(&self, index: Index, mss: u32) -> bool {
+        let length = self.get(index).length;
+        length == mss || (length < mss && self.skb_end(index) == index + 1)
+    }
+
     /// The records of one skb, divided into segments of `mss` bytes.
     pub(crate) fn cut(&self, run: Range<Index>, mss: u32) -> Vec<SentSegment> {
         let (first, last) = (self.get(run.start), self.get(run.end - 1));

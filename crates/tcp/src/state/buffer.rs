@@ -1,11 +1,18 @@
 //! The send buffer, and the application that waits for room in it.
 
+use tailback_cc::MAX_TCP_HEADER;
 use tailback_units::SimTime;
 
 use crate::queue::Index;
 
 /// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
 const SNDBUF_MIN: u64 = 4608;
+/// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
+/// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+const SNDBUF_HEADERS: u64 = MAX_TCP_HEADER as u64 + SHARED_INFO;
+/// `struct skb_shared_info`, aligned.
+const SHARED_INFO: u64 = 320;
+const SK_BUFF: u64 = 256;
 
 /// The send buffer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +56,30 @@ impl SendBuffer {
         self.sndbuf = bytes.max(SNDBUF_MIN);
         self.is_locked = true;
         self.may_have_space();
+    }
+
+    /// The size for so many segments of at most `mss` bytes.
+    pub(crate) fn wanted(&self, segments: u32, mss: u32) -> u64 {
+        let per_segment = (u64::from(mss) + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
+        u64::from(self.factor) * u64::from(segments) * per_segment
+    }
+
+    /// The application waits for room, and is to be woken by this side.
+    #[inline]
+    pub(crate) fn has_waiter(&self) -> bool {
+        self.app_blocked && !self.room_kept_elsewhere
+    }
+
+    /// A third of it is free with so much memory in use. [linux-6.12 sock.h sk_stream_wspace, sk_stream_min_wspace]
+    #[inline]
+    pub(crate) fn has_space(&self, queued: u64) -> bool {
+        self.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.sndbuf
+    }
+
+    /// A transmission at this instant has no room to look for.
+    #[inline]
+    pub(crate) fn needs_no_check(&self, now: SimTime) -> bool {
+        !self.has_waiter() || self.is_still_full(now)
     }
 
     /// So many segments of this MSS do not make it larger.

@@ -21,10 +21,25 @@ pub(crate) enum Chrono {
 }
 
 impl BusyClocks {
-    /// The sender is busy, and limited by nothing that has a clock.
+    /// After a run of the transmit loop. `is_busy`: data is to be sent or to be acknowledged; `held_by_window`: the window
+    /// of the peer holds it. [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline]
-    pub(crate) fn is_only_busy(&self) -> bool {
-        self.running == Some(Chrono::Busy)
+    pub(crate) fn update(&mut self, is_busy: bool, held_by_window: bool, now: SimTime) {
+        let remains = self.running == Some(Chrono::Busy) && is_busy && !held_by_window;
+        if !remains {
+            self.switch(is_busy, held_by_window, now);
+        }
+    }
+
+    #[inline(never)]
+    fn switch(&mut self, is_busy: bool, held_by_window: bool, now: SimTime) {
+        if is_busy {
+            self.start(Chrono::Busy, now);
+        }
+        match held_by_window {
+            true => self.start(Chrono::ReceiveWindow, now),
+            false => self.stop(Chrono::ReceiveWindow, is_busy, now),
+        }
     }
 
     /// Starts the clock `what`, unless one that takes precedence runs.

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use tailback_cc::{Flow, PacingStatus};
 use tailback_units::SimTime;
 
 use crate::clock::Deadline;
 use crate::info::{HeldBy, HeldTimes};
 use crate::queue::{Index, Tags};
+use crate::state::stream::segments_of;
 
 /// What the transmit loop does first after an ACK. [linux-6.12 tcp_input.c REXMIT_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,6 +119,17 @@ pub(crate) enum NewKind {
     Segments,
     /// One segment that is longer than the MSS.
     MtuProbe,
+}
+
+impl NewKind {
+    /// Number of segments for `length` bytes.
+    #[inline]
+    pub(crate) fn segments(self, length: u32, mss: u32) -> u32 {
+        match self {
+            NewKind::Segments => segments_of(length, mss),
+            NewKind::MtuProbe => 1,
+        }
+    }
 }
 
 /// What goes before new data, in one byte, so that one comparison finds that there is nothing: bits 0 and 1 are
@@ -278,6 +291,18 @@ impl Gate {
     /// Why new data was last refused.
     pub(crate) fn held_by(&self) -> HeldBy {
         self.held_by
+    }
+
+    /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
+    #[inline]
+    pub(crate) fn held_by_pacing(&mut self, flow: &Flow) -> bool {
+        if flow.pacing_status != PacingStatus::Needed || flow.departure <= flow.now {
+            return false;
+        }
+        if !self.pacing_timer.is_set() {
+            self.pacing_timer = Deadline::at(flow.departure);
+        }
+        true
     }
 
     /// New data is refused.

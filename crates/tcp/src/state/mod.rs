@@ -7,6 +7,7 @@ pub(crate) mod gate;
 pub(crate) mod options;
 pub(crate) mod path;
 pub(crate) mod peer;
+pub(crate) mod prr;
 pub(crate) mod rack;
 pub(crate) mod rate;
 pub(crate) mod recovery;

@@ -1,6 +1,8 @@
 //! The MTU of the path, and path MTU discovery.
 
-use tailback_units::SimTime;
+use std::ops::RangeInclusive;
+
+use tailback_units::{SimTime, Span};
 
 /// The search: sizes of IP packets.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,34 @@ pub struct MtuProbes {
     pub passed: u64,
     /// Lost.
     pub lost: u64,
+}
+
+/// How large packets and the payload of their segments are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentSizes {
+    /// Bytes of the headers of IP and TCP without options.
+    pub(crate) headers: u32,
+    /// Bytes of the timestamp option.
+    pub(crate) options: u32,
+    /// Payload of a segment that the peer takes, with the bytes of its options. [linux-6.12 rx_opt.mss_clamp]
+    pub(crate) clamp: u32,
+}
+
+impl SegmentSizes {
+    /// The packet of a segment with `mss` bytes of payload.
+    pub(crate) fn mtu_of(self, mss: u32) -> u32 {
+        mss + self.options + self.headers
+    }
+
+    /// The payload that fills a packet and that the peer takes.
+    pub(crate) fn mss_of(self, mtu: u32) -> u32 {
+        (mtu - self.headers).min(self.clamp) - self.options
+    }
+
+    /// The largest packet that the peer takes.
+    pub(crate) fn largest(self) -> u32 {
+        self.clamp + self.headers
+    }
 }
 
 /// An outstanding probe.
@@ -50,12 +80,34 @@ impl PathMtu {
         PathMtu { route: mtu, of_mss: mtu, changed: None, search: None, reports_sack: false }
     }
 
-    /// The route of packets to come.
+    /// The search as it is now.
     #[inline]
     pub(crate) fn search(&self) -> Option<MtuSearch> {
         self.search.as_deref().copied()
     }
 
+    /// After a pause of `rest`, restarts the search with the full range. [linux-6.12 tcp_output.c tcp_mtu_check_reprobe]
+    pub(crate) fn search_again(&mut self, now: SimTime, rest: Span, range: RangeInclusive<u32>) {
+        let rested = |search: &MtuSearch| search.since.is_some_and(|since| now.since(since) >= rest);
+        if let Some(search) = self.search.as_mut().filter(|search| rested(search)) {
+            let (low, high) = range.into_inner();
+            **search = MtuSearch { low, high, since: Some(now), probe: None, ..**search };
+        }
+    }
+
+    /// A probe was sent and is neither acknowledged nor lost.
+    pub(crate) fn probe_is_out(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.probe.is_some())
+    }
+
+    /// Because of a retransmission, the outstanding probe gives no result.
+    pub(crate) fn forget_probe(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.probe = None;
+        }
+    }
+
+    /// The route of packets to come has another MTU.
     pub(crate) fn change(&mut self, mtu: u32) {
         self.changed = Some(mtu);
     }

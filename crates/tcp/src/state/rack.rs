@@ -1,9 +1,10 @@
 //! The state of RACK.
 
-use tailback_units::Span;
+use tailback_cc::Flow;
+use tailback_units::{SimTime, Span};
 
-use crate::clock::Micros;
-use crate::queue::sent_after;
+use crate::clock::{Micros, micros_since};
+use crate::queue::{Tags, sent_after};
 
 /// Recoveries for which a widened reordering window is kept. [linux-6.12 tcp.h TCP_RACK_RECOVERY_THRESH]
 const PERSIST: u8 = 16;
@@ -14,7 +15,7 @@ pub(crate) struct Rack {
     /// Send time and end of the newest delivered segment.
     pub(crate) newest: (Micros, u64),
     /// The round-trip time of the newest delivered segment.
-    pub(crate) rtt: Span,
+    rtt: Span,
     /// A segment was delivered since the last search for losses.
     pub(crate) advanced: bool,
     pub(crate) dsack_seen: bool,
@@ -72,6 +73,23 @@ impl Rack {
     /// A recovery ended that was not spurious.
     pub(crate) fn count_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A segment was delivered, sent at `sent.0` and ending at `sent.1`. [linux-6.12 tcp_recovery.c tcp_rack_advance]
+    pub(crate) fn advance(&mut self, tags: Tags, sent: (Micros, u64), flow: &Flow) {
+        let rtt = micros_since(flow.now, sent.0);
+        // Less than the minimum RTT: the original arrived, not the retransmission.
+        if tags.retransmitted() && flow.min_rtt.is_none_or(|min| rtt < min) {
+            return;
+        }
+        self.delivered(sent, rtt);
+    }
+
+    /// Time until a segment counts as lost; `None` = now. [linux-6.12 tcp_recovery.c tcp_rack_skb_timeout]
+    pub(crate) fn time_left(&self, sent_at: Micros, window: Span, now: SimTime) -> Option<Span> {
+        let age = micros_since(now, sent_at);
+        let allowed = self.rtt + window;
+        (allowed > age).then(|| allowed - age)
     }
 
     /// A segment was delivered after `rtt`: sent at `sent.0` and ending at `sent.1`.

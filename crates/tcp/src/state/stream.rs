@@ -49,6 +49,12 @@ impl DerefMut for RareMarks {
     }
 }
 
+/// Number of segments for `length` bytes; a FIN alone is one.
+#[inline]
+pub(crate) fn segments_of(length: u32, mss: u32) -> u32 {
+    if length <= mss { 1 } else { length.div_ceil(mss) }
+}
+
 impl SendStream {
     /// The segment that ends with byte `end` carries PSH.
     pub(crate) fn mark_push(&mut self, end: u64) {
@@ -93,6 +99,45 @@ impl SendStream {
     /// A record ends before this byte.
     pub(crate) fn ends_record(&self, at: u64) -> bool {
         self.record_ends.binary_search(&at).is_ok()
+    }
+
+    /// What ends at `end` is the last of the data, and the FIN goes with it.
+    #[inline]
+    pub(crate) fn fin_follows(&self, end: u64) -> bool {
+        self.fin_queued && end == self.write_seq
+    }
+
+    /// Length of the first unsent skb; 0 if only a FIN is left.
+    pub(crate) fn head_length(&self, next: u64) -> u32 {
+        self.unsent_skbs.front().map_or(0, |&end| (end - next) as u32)
+    }
+
+    /// The first unsent skb, of `head` bytes, is the last one too, and shorter than a segment.
+    pub(crate) fn is_short_tail(&self, head: u32, mss: u32) -> bool {
+        head < mss && self.unsent_skbs.len() == 1 && !self.fin_queued
+    }
+
+    /// Takes bytes from the second unsent skb into the first, up to `wanted`. True if the second has given all it had and is
+    /// freed. [linux-6.10 tcp_output.c tcp_grow_skb]
+    pub(crate) fn grow_head(&mut self, wanted: u64) -> bool {
+        let (Some(&first), Some(&second)) = (self.unsent_skbs.front(), self.unsent_skbs.get(1)) else {
+            return false;
+        };
+        if first >= wanted || self.ends_record(first) {
+            return false;
+        }
+        self.unsent_skbs.pop_front();
+        if wanted < second {
+            self.unsent_skbs.push_front(wanted);
+        }
+        self.move_push_mark(first, wanted.min(second));
+        wanted >= second
+    }
+
+    /// The last unsent skb has fewer bytes than `goal`, and may be appended to.
+    pub(crate) fn tail_is_open(&self, next: u64, goal: u64) -> bool {
+        let tail = self.tail_length(next);
+        tail > 0 && tail < goal && !self.ends_record(self.write_seq)
     }
 
     /// Length of the last unsent skb; `next` is the first byte that is not sent.

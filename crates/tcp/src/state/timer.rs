@@ -67,9 +67,16 @@ impl RetransmitTimer {
         self.expires
     }
 
-    /// Window probes since the last ACK.
-    pub(crate) fn probes_out(&self) -> u32 {
-        self.probes_out
+    /// It is armed for this purpose.
+    #[inline]
+    pub(crate) fn is_for(&self, kind: TimerKind) -> bool {
+        self.kind == Some(kind)
+    }
+
+    /// No window probe is needed any more.
+    pub(crate) fn end_probing(&mut self) {
+        self.probe_backoff = 0;
+        self.probing_since = OneWord::NONE;
     }
 
     /// An ACK arrived: the peer is alive. [linux-6.12 tcp_input.c tcp_ack]
@@ -85,4 +92,11 @@ pub(crate) struct TailLossProbe {
     pub(crate) high_seq: OneWord<u64>,
     /// The probe was a retransmission.
     pub(crate) is_retransmission: bool,
+}
+
+impl TailLossProbe {
+    /// Retransmissions that are outstanding as a probe.
+    pub(crate) fn retransmissions_out(&self) -> u32 {
+        u32::from(self.high_seq.is_some() && self.is_retransmission)
+    }
 }
