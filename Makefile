@@ -61,7 +61,7 @@ style: $(VENV)/.tools
 clippy: $(VENV)/.python
 	@JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
 	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
-	@scripts/timed.sh "core for WebAssembly" scripts/core.sh
+	@scripts/timed.sh "core for WebAssembly" scripts/core.sh >/dev/null
 
 # Where there is no wheel of it, only CI checks them.
 deny: $(VENV)/.tools
@@ -172,7 +172,7 @@ lock: $(VENV)/.python ## choose the newest versions of all that a clone installs
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
 	$(BIN)/python tests/python/prose.py
-	$(BIN)/python scripts/site.py build/documentation
+	$(BIN)/python scripts/site.py build/documentation --live
 	$(BIN)/zensical build --strict --config-file build/documentation/mkdocs.yml
 	@rm -rf site && mv build/documentation/site site
 

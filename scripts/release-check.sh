@@ -60,6 +60,11 @@ if agent.is_file():
     if 3 in [struct.unpack_from("<I", elf, start + place * size)[0] for place in range(count)]:
         sys.exit(f"{agent} is not a static program")
 END
+    # A machine that compiles the source archive may lack the target for WebAssembly; our wheels have it.
+    if [[ $name = *.whl ]] && ! find "$folder/$name" -path '*/tailback/lab/simulator.wasm' | grep --quiet .; then
+        echo "pages of the lab cannot simulate: the wheel has no simulator.wasm" >&2
+        exit 1
+    fi
     mkdir "$folder/work-$name"
     (
         cd "$folder/work-$name"
@@ -69,6 +74,7 @@ END
         grep --quiet "pip install 'tailback\[plot\]'" said
         "$bin/tailback" bundle results/demo
         "$bin/tailback" rerun results/demo.zip
+        "$bin/tailback" lab demo --save page.html
     )
     begun=$SECONDS
     environment "$1" "$name-plot" "$PWD/$file[plot]"

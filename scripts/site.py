@@ -1,4 +1,5 @@
-"""site.py FOLDER: writes the source of the documentation site to FOLDER; `make docs` then builds FOLDER/site.
+"""site.py FOLDER [--live]: writes the source of the documentation site to FOLDER; `make docs` then builds FOLDER/site.
+With `--live`, each lab of the course has a page that simulates (`tailback lab FILE --save`).
 
 FOLDER gets `mkdocs.yml` and `docs/`, in which all is plain Markdown: any generator that reads the configuration of
 MkDocs can build it. We use Zensical, by the authors of Material for MkDocs, whose maintenance ends in May 2027.
@@ -18,6 +19,7 @@ import posixpath
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +34,7 @@ from tailback import scenario
 from tailback.algorithms import CoreRegistry
 from tailback.cli import catalogue
 from tailback.cli.app import app
+from tailback.lab import saving
 from tailback.scenario import stacks
 from tailback.tc.rows import Row
 
@@ -65,10 +68,12 @@ COPIED = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 """Those whose text is that of the file."""
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *, live: bool) -> None:
     """Writes the source of the site."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {**_written(), **_made()}
+    if live:
+        pages |= dict(_live(pages))
     for uri, content in pages.items():
         place = folder / "docs" / uri
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +92,21 @@ def _written() -> dict[str, str | bytes]:
         else file.read_bytes()
         for file in files
     }
+
+
+def _live(pages: Mapping[str, str | bytes]) -> Iterator[tuple[str, str | bytes]]:
+    """The page of each lab of the course with a link to one that simulates, and that one."""
+    for uri, content in pages.items():
+        if isinstance(content, str) and (lab := re.search(r"```sh\ntailback lab (labs/(\S+))\n```\n", content)):
+            path = scenario.file_of(Path(lab[1]))
+            here = Path(tempfile.mkdtemp()) / "page.html"
+            if why := saving.write(here, path.read_text("utf-8"), saving.Place(path.parent, path.name, trust=False)):
+                print(f"{uri}: its knobs cannot be turned: {why}", file=sys.stderr)
+            else:
+                yield f"course/live/{lab[2]}.html", here.read_bytes()
+                link = f"\nOr [turn its knobs in your browser](live/{lab[2]}.html), without an installation.\n"
+                yield uri, content.replace(lab[0], lab[0] + link)
+            shutil.rmtree(here.parent)
 
 
 def _navigation(nav: Sequence[Any]) -> Iterator[Any]:
@@ -416,4 +436,4 @@ def _lines(html: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), live="--live" in sys.argv[2:])

@@ -7,6 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$1:$PATH"
 shift
 rm -rf dist
+# For the pages of the lab, which simulate by themselves; without it the wheel has none, and cargo says so.
+! command -v rustup >/dev/null ||
+    scripts/retried.sh "installing the Rust target of pages" rustup --quiet target add wasm32-unknown-unknown || true
 built() { maturin build --release --locked --strip --out dist "$@"; }
 if [ $# -gt 0 ]; then
     scripts/retried.sh "installing the Rust targets" rustup --quiet target add "$@"

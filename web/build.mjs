@@ -11,7 +11,7 @@ for (const name of [...sources, "package-lock.json"]) digest.update(readFileSync
 const banner = `/* Built from web/ of the repository, sources ${digest.digest("hex")} */`;
 
 await build({
-  entryPoints: ["src/lab.ts", "src/standalone.ts", "src/lab.css"],
+  entryPoints: ["src/lab.ts", "src/standalone.ts", "src/simulator.ts", "src/lab.css"],
   bundle: true, minify: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "eof",
   banner: { js: banner, css: banner }, outdir: target, logLevel: "warning",
 });
@@ -20,4 +20,4 @@ const notices = bundled.filter(([folder]) => folder).map(([folder, each]) => {
   return `${folder.replace("node_modules/", "")} ${each.version}\n\n${readFileSync(`${folder}/LICENSE`)}`;
 });
 writeFileSync(`${target}/LICENCES.txt`, notices.join("\n\n"));
-writeFileSync(`${target}/index.html`, readFileSync("src/index.html"));
+for (const page of ["index.html", "saved.html"]) writeFileSync(`${target}/${page}`, readFileSync(`src/${page}`));

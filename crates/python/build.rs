@@ -1,5 +1,5 @@
-//! Files that the wheel contains beside the extension: the ready experiments, and for `--backend uml` our changes to
-//! the kernel and the agent as a static program. maturin takes them from `OUT_DIR` (pyproject.toml). If a release is
+//! Files that the wheel contains beside the extension: the ready experiments, the simulator for pages of the lab, and for
+//! `--backend uml` our changes to the kernel and the agent as a static program. maturin takes them from `OUT_DIR` (pyproject.toml). If a release is
 //! not built for Linux, or the agent cannot be built, the wheel has no agent, and the package reports that when it
 //! needs it; a clone builds its own.
 //!
@@ -44,6 +44,9 @@ fn main() -> io::Result<()> {
     }
     copy(&root.join("kernel"), &origin.join("kernel"))?;
     copy(&root.join("experiments"), &experiments)?;
+    if is_for_a_wheel(&origin) {
+        add_page_simulator(&root, &out.join("lab"))?;
+    }
     println!("cargo::rerun-if-env-changed={BUILT}");
     match variable(BUILT) {
         agent if !agent.is_empty() => fs::copy(agent, origin.join("tailback-agent")).map(|_| ()),
@@ -81,17 +84,45 @@ fn has_agent(kind: &str) -> bool {
     WITH_AGENT.contains(&variable(kind).as_str())
 }
 
+/// The module for WebAssembly that a saved page of the lab carries, if the target is installed.
+fn add_page_simulator(root: &Path, to: &Path) -> io::Result<()> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let folder = PathBuf::from(variable("OUT_DIR")).join("page");
+    let mut cargo = Command::new(variable("CARGO"));
+    leave_zig(&mut cargo);
+    let built = cargo
+        .args(["build", "--quiet", "--locked", "--profile", "page", "--package", "tailback-browser"])
+        .args(["--target", TARGET])
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", &folder)
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .status()?;
+    fs::create_dir_all(to)?;
+    if built.success() {
+        fs::copy(folder.join(TARGET).join("page/tailback_browser.wasm"), to.join("simulator.wasm"))?;
+    } else {
+        println!("cargo::warning=pages of the lab cannot simulate by themselves: rustup target add {TARGET}");
+    }
+    Ok(())
+}
+
+/// What cargo-zigbuild tells to the extension's build only.
+fn leave_zig(cargo: &mut Command) {
+    for (name, value) in env::vars_os() {
+        if value.to_string_lossy().contains("cargo-zigbuild") && name != "PATH" {
+            cargo.env_remove(name);
+        }
+    }
+}
+
 /// In a target folder of its own, for cargo holds the lock of this one. Linked by the compiler of this machine, also
 /// where zig links the extension: zig links glibc only dynamically, and a guest has no libraries.
 fn add_agent(root: &Path, origin: &Path) -> io::Result<()> {
     let folder = PathBuf::from(variable("OUT_DIR")).join("agent");
     let host = variable("HOST");
     let mut cargo = Command::new(variable("CARGO"));
-    for (name, value) in env::vars_os() {
-        if value.to_string_lossy().contains("cargo-zigbuild") && name != "PATH" {
-            cargo.env_remove(name);
-        }
-    }
+    leave_zig(&mut cargo);
     let built = cargo
         .args(["build", "--quiet", "--locked", "--profile", "agent", "--package", "tailback-agent"])
         .args(["--target", &host])

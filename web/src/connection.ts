@@ -25,6 +25,10 @@ export class Connection {
     this.send({ type: "axis", wanted });
   }
 
+  page(wanted: Wanted): void {
+    this.send({ type: "page", wanted });
+  }
+
   packets(wanted: Wanted): void {
     this.send({ type: "packets", wanted });
   }

@@ -126,6 +126,9 @@ class Lab {
       case "axis":
         download(this.file, answer.text, "application/yaml");
         return this.ended("Saved with an axis `setting`: `tailback run` runs all of them");
+      case "page":
+        void this.keep(answer.live);
+        return this.ended(answer.live ? "Saved: the page simulates by itself" : `Saved as it is drawn: ${answer.why}`);
       case "refused":
         this.note(answer.findings);
         return this.ended(this.filling ? "A pinned setting can no longer be read" : `The file has ${count(answer.findings.length, "error")}`);
@@ -194,7 +197,7 @@ class Lab {
     if (!drawn.length) return;
     this.charts.draw(drawn);
     if (this.picture) strips(element("held"), this.picture);
-    fill(element("table"), drawn);
+    fill(element("table"), drawn, `Means in the measurement window${drawn.length > 1 ? "" : "; pin a setting to compare with it"}`);
     list("cautions", this.picture?.warnings.map((text) => item(text)) ?? []);
     list("expect", (this.picture?.expect ?? []).map(({ text, holds }) => {
       const found = item(`${holds ? "✓" : "✗"} ${text}${holds ? " holds" : " does not hold"}`);
@@ -287,9 +290,18 @@ class Lab {
     }
     if (kind === "data" && this.picture) download(`${stem}.csv`, csv(this.picture), "text/csv");
     if (kind === "page" && this.picture) {
-      const page = await standalone({ drawn: this.drawn, text: this.editor.text, log: this.packets.recorded });
-      download(`${stem}.html`, page, "text/html");
+      this.asked += 1;
+      this.connection.page({ id: this.asked, ...this.setting });
+      say("resolving what each knob may be");
+      element<HTMLButtonElement>("stop").disabled = false;
     }
+  }
+
+  /** Saves the page that needs no server. */
+  private async keep(live: unknown): Promise<void> {
+    const drawn = this.drawn.map(({ name, picture }) => ({ name: name === "now" ? "as saved" : name, picture }));
+    const page = await standalone({ drawn, text: this.editor.text, log: this.packets.recorded, live });
+    download(this.file.replace(/\.ya?ml$/, ".html"), page, "text/html");
   }
 }
 

@@ -123,6 +123,7 @@ export type Answer =
   | { type: "failed" | "stopped"; id: number; message?: string }
   | { type: "axis"; id: number; text: string }
   | { type: "packets"; id: number; view: Log }
+  | { type: "page"; id: number; live: unknown; why: string }
   | { type: "wrong"; message: string };
 
 /** What a page shows: enough to make it again. */

@@ -1,5 +1,4 @@
 // What a page saves: files that a browser downloads.
-import type { Drawn } from "./charts.ts";
 import type { Log, Picture } from "./protocol.ts";
 
 export function download(name: string, text: string, type: string): void {
@@ -20,34 +19,27 @@ export function csv(picture: Picture): string {
 }
 
 export interface Page {
-  drawn: Drawn[];
+  drawn: { name: string; picture: Picture }[];
   text: string;
   log: Log | null;
+  /** What the page needs to simulate by itself; null if it cannot. */
+  live: unknown;
 }
 
-/** A page with its code and its data, which needs no server and no network. */
-export async function standalone({ drawn, text, log }: Page): Promise<string> {
-  const files = ["standalone.js", "lab.css"];
-  const [code, style] = await Promise.all(files.map(async (name) => (await fetch(name)).text()));
-  const data = JSON.stringify({ drawn, log }).replaceAll("<", "\\u003c");
-  const title = plain(drawn.at(-1)!.picture.title);
+/** A page with its code and its data, which needs no server and no network (as python/tailback/lab/saving.py makes it). */
+export async function standalone({ drawn, text, log, live }: Page): Promise<string> {
+  const get = async (name: string) => (await fetch(name)).text();
+  const [form, code, thread, style, simulator] = await Promise.all([
+    get("saved.html"), get("standalone.js"), get("simulator.js"), get("lab.css"), live ? get("simulator") : "",
+  ]);
   const inside = (script: string) => script.replaceAll("</script", "<\\/script");
-  const packets = '<section id="packets" aria-labelledby="packets-head"><h2 id="packets-head">Packets at an instant</h2></section>';
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${title}</title><link rel="icon" href="data:,"><style>${style}</style></head>
-<body class="saved"><main><h1>${title}</h1>
-<ul id="settings">${drawn.map(chip).join("")}</ul>
-<div id="charts"></div><div id="held"></div>
-${log ? packets : ""}
-<div class="scroll" tabindex="0" role="region" aria-label="numbers"><table id="table"></table></div>
-<details><summary>The experiment</summary><pre tabindex="0">${plain(text)}</pre></details></main>
-<script type="application/json" id="data">${data}</script><script>${inside(code!)}</script></body></html>
-`;
-}
-
-function chip({ name, colour }: Drawn): string {
-  return `<li><span class="swatch" style="background:${colour}"></span>${plain(name)}</li>`;
+  const parts: Record<string, string> = {
+    title: plain(drawn.at(-1)!.picture.title),
+    text: plain(text),
+    data: JSON.stringify({ drawn, log, live }).replaceAll("<", "\\u003c"),
+    code: inside(code), thread: inside(thread), style, simulator,
+  };
+  return form.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name]!);
 }
 
 function plain(text: string): string {

@@ -1,9 +1,9 @@
 // The table: a row for each number, a column for each setting, and how far each is from the first pinned one.
 import type { Drawn } from "./charts.ts";
-import type { Row } from "./protocol.ts";
+import type { Picture, Row } from "./protocol.ts";
 import { digits } from "./words.ts";
 
-export function fill(table: HTMLTableElement, drawn: Drawn[]): void {
+export function fill(table: HTMLTableElement, drawn: Drawn[], told: string): void {
   const titles = [...new Set(drawn.flatMap((each) => each.picture.table.map((row) => row.title)))];
   const head = document.createElement("tr");
   head.append(cell("td", ""), ...drawn.map((each) => coloured(cell("th", each.name, "col"), each.colour)));
@@ -16,14 +16,23 @@ export function fill(table: HTMLTableElement, drawn: Drawn[]): void {
     return row;
   });
   const caption = document.createElement("caption");
-  caption.textContent = drawn.length > 1
-    ? `Means in the measurement window, and the difference from ${drawn[0]!.name}`
-    : "Means in the measurement window; pin a setting to compare with it";
+  caption.textContent = drawn.length > 1 ? `${told}, and the difference from ${drawn[0]!.name}` : told;
   const [top, body] = [document.createElement("thead"), document.createElement("tbody")];
   top.append(head);
   body.append(...rows);
   table.replaceChildren(caption, top, body);
 }
+
+/** The means of the curves in the window of measurement: what a page without Tailback's metrics has of a run. */
+export function means({ curves, window: [from, to] }: Picture): Row[] {
+  return Object.values(curves).map(({ title, unit, t, mean }) => {
+    const inside = mean.filter((value, at) => value !== null && t[at]! > from && t[at]! <= to) as number[];
+    const total = inside.reduce((sum, value) => sum + value, 0);
+    return { title, unit, better: BETTER[title] ?? null, mean: inside.length ? total / inside.length : null, low: null, high: null };
+  });
+}
+
+const BETTER: Record<string, string> = { Goodput: "high", "TCP RTT": "low", Ping: "low" };
 
 function number(row: Row | undefined, pinned: Row | undefined): HTMLElement {
   if (row?.mean === null || row === undefined) return cell("td", "–");

@@ -39,6 +39,7 @@ STATUS = {
     "tailback.advice.questions.WrongQuestion": 2,
     "tailback.duels.WrongDuel": 2,
     "tailback.lab.serving.PortTaken": 2,
+    "tailback.lab.saving.NotSaved": 2,
     "tailback.assess.errors.WrongSuite": 2,
     "tailback.search.errors.WrongSearch": 2,
 }

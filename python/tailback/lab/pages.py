@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from asyncio import to_thread
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from tailback.lab import simulator
 from tailback.lab.guard import HEADERS, Guard
 from tailback.lab.process import Spare
 from tailback.lab.session import Session
@@ -30,6 +32,8 @@ MOST_KEPT = 64 << 20
 TYPES = {
     "index.html": "text/html; charset=utf-8",
     "lab.js": "text/javascript; charset=utf-8",
+    "saved.html": "text/html; charset=utf-8",
+    "simulator.js": "text/javascript; charset=utf-8",
     "standalone.js": "text/javascript; charset=utf-8",
     "lab.css": "text/css; charset=utf-8",
 }
@@ -93,6 +97,9 @@ def application(opened: Opened) -> Starlette:
     async def schema(_: Request) -> Response:
         return JSONResponse(json_schema(), headers=dict(HEADERS))
 
+    async def module(_: Request) -> Response:
+        return Response(await to_thread(simulator.letters), media_type="text/plain", headers=dict(HEADERS))
+
     root = f"/{opened.token}"
     return Starlette(
         routes=[
@@ -100,6 +107,7 @@ def application(opened: Opened) -> Starlette:
             *(Route(f"{root}/{name}", partial(_file, name)) for name in TYPES),
             Route(f"{root}/start.json", start),
             Route(f"{root}/schema.json", schema),
+            Route(f"{root}/simulator", module),
             WebSocketRoute(f"{root}/socket", talk),
         ],
         middleware=[Middleware(Guard, token=opened.token)],

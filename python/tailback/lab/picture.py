@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tailback.analysis import choosing, configurations
+from tailback.analysis import choosing
 from tailback.analysis.cautions import over
 from tailback.analysis.intervals import t_intervals
+from tailback.analysis.repetitions import means
 from tailback.analysis.sockets import HELD, held_in_bins
 from tailback.analysis.table import Table
 from tailback.analysis.wifi import COLLISIONS, air_in_bins
 from tailback.analysis.window import NANOSECONDS
+from tailback.resolved import Scenario
 from tailback.results import Results, RunResult, curves
 from tailback.results.sampled import over_time
 
@@ -143,17 +145,22 @@ def _air(run: RunResult, width: int) -> dict[str, Any] | None:
         return None
     wanted = ("t", "from", "duration_us", "colliders")
     shares = air_in_bins(run.columns("wifi", wanted), width, scenario.duration_ns)
-    channels: dict[str, list[str]] = {}
-    for cell in scenario.cells:
-        hosts = [scenario.hosts[host].name for host in (cell.access_point, *(each.host for each in cell.stations))]
-        channels.setdefault(cell.channel or cell.name, []).extend(hosts)
     # A collision is not known to be of one channel.
-    parts = {channel: _largest(shares, [*hosts, COLLISIONS]) for channel, hosts in channels.items()}
+    parts = {channel: _largest(shares, [*hosts, COLLISIONS]) for channel, hosts in channels(scenario).items()}
     ends = [(number + 1) * width / NANOSECONDS for number in range(-(-scenario.duration_ns // width))]
     return {
         "width": width / NANOSECONDS,
         "flows": {channel: {"t": ends, "shares": each} for channel, each in parts.items()},
     }
+
+
+def channels(scenario: Scenario) -> dict[str, list[str]]:
+    """The names of the hosts that are on the air of each channel."""
+    found: dict[str, list[str]] = {}
+    for cell in scenario.cells:
+        hosts = [scenario.hosts[host].name for host in (cell.access_point, *(each.host for each in cell.stations))]
+        found.setdefault(cell.channel or cell.name, []).extend(hosts)
+    return found
 
 
 def _largest(shares: Mapping[str, npt.NDArray[np.float64]], names: Sequence[str]) -> dict[str, list[float]]:
@@ -169,19 +176,19 @@ def _rows(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
     """The numbers of the table, with the ends of their 95 % intervals if there are repetitions."""
     summaries = [run.summary for run in runs]
     columns = [each.column for each in choosing.chosen(summaries)]
-    frame = configurations([({}, summary) for summary in summaries], columns)
-    row = frame.iloc[0]
+    # Not as a frame: to load pandas takes longer than the run.
+    (found,) = means([({}, summary) for summary in summaries], columns)
     return [
         {
             "title": column.title,
             "unit": column.unit,
             "better": column.better,
-            "mean": number(row[column.title]),
-            "low": number(row[f"{column.title} low"]),
-            "high": number(row[f"{column.title} high"]),
+            "mean": number(found.means[column.title].mean),
+            "low": number(found.means[column.title].low),
+            "high": number(found.means[column.title].high),
         }
         for column in columns
-        if number(row[column.title]) is not None
+        if number(found.means[column.title].mean) is not None
     ]
 
 

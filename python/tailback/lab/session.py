@@ -66,7 +66,7 @@ class Session:
                 self._newest = None
                 self._stopped.set()
                 return
-            kind = message["type"] if message["type"] in ("check", "axis", "packets") else "show"
+            kind = message["type"] if message["type"] in ("check", "axis", "packets", "page") else "show"
             self._newest = kind, msgspec.convert(message["wanted"], Wanted)
         except (msgspec.MsgspecError, KeyError):
             await self._say({"type": "wrong", "message": "the lab does not understand this message"})
@@ -112,7 +112,7 @@ class Session:
         if kind == "picture":
             self._pictures.keep(answer.pop("key"), answer["picture"])
         await self._say(answer)
-        return kind in ("picture", "refused", "failed", "stopped", "others", "axis", "packets")
+        return kind in ("picture", "refused", "failed", "stopped", "others", "axis", "packets", "page")
 
     async def _end_when_unwanted(self, worker: Worker) -> None:
         """Ends the runs of a setting when the page stops it, or wants another one while they take long."""

@@ -72,15 +72,8 @@ def read(wanted: Wanted, place: Place) -> Setting:
         raise Refused([_finding(None, "", f"the text has more than {LARGEST} characters", "shorten it")])
     if not 1 <= wanted.repeat <= MOST_REPEATED:
         raise Refused([_finding(None, "repeat", f"is not from 1 to {MOST_REPEATED}", "repeat it fewer times")])
+    experiment, labels = loaded(wanted, place)
     with limits.confined.to(place.folder), _findings():
-        tree = read_yaml(wanted.text, place.name)
-        grid, _ = grids.axes(tree)
-        labels = {axis.name: [choice.label for choice in axis.choices] for axis in grid}
-        experiment = scenario.loads(
-            wanted.text,
-            [*_fixed(labels, wanted.choices), *_asked(wanted)],
-            file=str(place.folder / place.name),
-        )
         findings = [
             _finding(each.where, each.path, each.text, each.remedy, each.severity) for each in scenario.lint(experiment)
         ]
@@ -92,6 +85,16 @@ def read(wanted: Wanted, place: Place) -> Setting:
     found = knobs(wanted.text, _root(wanted.text), labels, experiment.registry)
     shown = [_chosen(knob, wanted.choices) for knob in found]
     return Setting(experiment, shown, findings, _key(experiment, runs))
+
+
+def loaded(wanted: Wanted, place: Place) -> tuple[scenario.Experiment, dict[str, list[str]]]:
+    """The experiment of a setting, and the labels of the axes of its file; raises `Refused`."""
+    with limits.confined.to(place.folder), _findings():
+        tree = read_yaml(wanted.text, place.name)
+        grid, _ = grids.axes(tree)
+        labels = {axis.name: [choice.label for choice in axis.choices] for axis in grid}
+        overrides = [*_fixed(labels, wanted.choices), *_asked(wanted)]
+        return scenario.loads(wanted.text, overrides, file=str(place.folder / place.name)), labels
 
 
 def others(wanted: Wanted, place: Place) -> list[dict[str, Any]]:

@@ -18,7 +18,8 @@ import msgspec
 from tailback import sweep
 from tailback.analysis.quantities import WrongBound
 from tailback.backends import Unsuitable
-from tailback.lab import frames, setting
+from tailback.lab import frames, setting, simulator
+from tailback.lab.live import NotLive, live
 from tailback.lab.packets import packets
 from tailback.lab.picture import picture
 from tailback.limits import trust
@@ -51,10 +52,10 @@ class Worker:
     def serve(self) -> None:
         """Until the input ends."""
         while (message := self._queue.get()) is not None:
-            if message["type"] in ("show", "packets"):
+            if message["type"] in ("show", "packets", "page"):
                 self.stopped.clear()
                 wanted = msgspec.convert(message["wanted"], setting.Wanted)
-                self._show(wanted) if message["type"] == "show" else self._log(wanted)
+                {"show": self._show, "packets": self._log, "page": self._save}[message["type"]](wanted)
             else:
                 self._answer(message["type"], msgspec.convert(message["wanted"], setting.Wanted))
 
@@ -95,6 +96,26 @@ class Worker:
         ran = self._run(wanted, found)
         if ran is not None:
             self.say("packets", wanted, view=packets(ran[1].runs[0]))
+
+    def _save(self, wanted: setting.Wanted) -> None:
+        """What a page needs to simulate by itself."""
+
+        def told(done: int, total: int) -> None:
+            watch.update(done, total, done / total)
+
+        watch = _Watch(self, wanted)
+        try:
+            # Whether there is one is known at once; the page loads it from the server.
+            simulator.letters()
+            found = live(wanted, setting.read(wanted, self._place), self._place, told)
+        except setting.Refused as refused:
+            self.say("refused", wanted, findings=refused.findings)
+        except Stopped:
+            self.say("stopped", wanted)
+        except (NotLive, simulator.NoSimulator) as error:
+            self.say("page", wanted, live=None, why=str(error))
+        else:
+            self.say("page", wanted, live=found, why="")
 
     def _run(self, wanted: setting.Wanted, found: setting.Setting) -> tuple[list[sweep.Outcome], Results] | None:
         """Runs a setting; `None` if that fails, which it says."""

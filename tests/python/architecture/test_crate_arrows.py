@@ -28,6 +28,7 @@ BELOW: dict[str, set[str]] = {
     "drill": {"units", "packet", "cc", "tcp", "script"},
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record", "pcapng", "traffic"},
     "net": {"units", "packet", "engine", "record", "world"},
+    "browser": {"record", "world"},
     "air": {"units", "packet", "qdisc", "wifi", "world", "record", "table"},
     "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "module", "world", "air", "table"},
     "module": {"units", "cc"},

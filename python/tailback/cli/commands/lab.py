@@ -22,6 +22,13 @@ def lab(
         int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1.", show_default="any that is free")
     ] = 0,
     *,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE.html",
+            help="Write a page instead that runs in any browser by itself, with knobs and without an installation.",
+        ),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     trust: Trust = False,
 ) -> None:
@@ -31,10 +38,17 @@ def lab(
     from tailback.scenario.reader import read_file
     from tailback.scenario.ready import similar
 
-    for library in ("starlette", "uvicorn", "websockets"):
-        extras.need(library)
     path = scenario.file_of(file)
     text = read_file(path, lambda: similar(path))
+    if save is not None:
+        from tailback.lab import saving
+
+        if why := saving.write(save, text, saving.Place(path.resolve().parent, path.name, trust)):
+            console.aside(f"{save}: its knobs cannot be turned: {why}")
+        console.line(save)
+        return
+    for library in ("starlette", "uvicorn", "websockets"):
+        extras.need(library)
     from tailback import lab as labs
 
     def ready(address: str) -> None:
