@@ -41,9 +41,22 @@ def watched(files: Collection[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        ended.set()
-        watcher.join()
-        _raise_in(me, None)
+        _end(ended, watcher)
+
+
+def _end(ended: threading.Event, watcher: threading.Thread) -> None:
+    """Ends the watcher. What it raised after the last call had returned is caught here: to take it back would leave CPython
+    looking for it at every step, for ever under a tracer. [cpython-3.11 pystate.c PyThreadState_SetAsyncExc]
+    """
+    while True:
+        try:
+            ended.set()
+            watcher.join()
+            for _ in range(2):
+                pass  # A pending exception is raised at a step back.
+        except DidNotReturn:
+            continue
+        return
 
 
 def _watch(thread: int, files: Collection[str], ended: threading.Event) -> None:
@@ -73,7 +86,6 @@ def _outermost(frame: FrameType | None, files: Collection[str]) -> FrameType | N
     return found
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raises an exception in a thread at its next step in Python; `None` takes one back that was not raised yet."""
-    what = ctypes.py_object() if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raises an exception in a thread at its next step in Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

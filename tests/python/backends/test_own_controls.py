@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +191,19 @@ def test_a_kernel_refuses_it_by_its_name(tmp_path: Path) -> None:
     asked = mine(tmp_path)
     with pytest.raises(Unsuitable, match=r"`mine\.py` is a congestion control in Python, which no kernel runs"):
         suitable.refuse(suitable.findings(asked))
+
+
+def test_no_exception_stays_pending_after_a_run_which_would_stop_a_traced_process_for_ever() -> None:
+    program = """
+import resource, sys
+from tailback.backends.stalled import watched
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+with watched([]):
+    pass
+sys.setprofile(lambda *_: None)
+(lambda: None)()
+sys.setprofile(None)
+print("went on")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "went on\n")
