@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn beyond_the_maximum_growth_follows_a_third_of_the_distance_up_to_sixteen_segments_per_round_trip() {
+        let cnt = |cwnd: u32| {
+            let mut acks = after_loss(100, cwnd, 1);
+            acks.ack(1, RTT);
+            acks.control.cnt
+        };
+        // A third of 12 segments, of 45, and 16 for a distance of 60.
+        assert_eq!((cnt(112), cnt(145), cnt(160)), (112 / 4, 145 / 15, 160 / 16));
+    }
+
+    #[test]
     fn a_loss_leaves_four_fifths_of_the_window_and_half_of_a_small_one() {
         let cut = |cwnd| {
             let mut acks = Acks::in_avoidance(cwnd, bic());
