@@ -45,8 +45,8 @@ def watched(files: Collection[str]) -> Iterator[None]:
 
 
 def _end(ended: threading.Event, watcher: threading.Thread) -> None:
-    """Ends the watcher. What it raised after the last call had returned is caught here: to take it back would leave CPython
-    looking for it at every step, for ever under a tracer. [cpython-3.11 pystate.c PyThreadState_SetAsyncExc]
+    """Ends the watcher. What it raised after the last call had returned is caught here. To take it back would leave
+    CPython looking for it at each step, under a tracer for ever. [cpython-3.11 pystate.c PyThreadState_SetAsyncExc]
     """
     while True:
         try:
