@@ -2,7 +2,7 @@
 
     python -m conformance.versions                          # beside the stored figures of the kernels
     python -m conformance.versions 5.10 '7.3, Wi-Fi'        # some versions
-    python -m conformance.versions --write                  # all that are measured, into conformance/results and docs
+    python -m conformance.versions --write                  # all that are measured, into conformance/results
     python -m conformance.versions --build --measure DIR    # build the kernels that are not there, run the cells on
                                                             # each, and store the figures; complete runs in DIR are kept
 
@@ -24,7 +24,7 @@ import pandas as pd
 
 from conformance.kinds import report as kinds_report
 from conformance.kinds.judge import Table, compared
-from conformance.page import DOCS, RESULTS, write_tables
+from conformance.page import RESULTS, write_tables
 from conformance.versions import golden, report
 from conformance.versions.versions import Version, cases
 from tailback import sweep
@@ -46,7 +46,6 @@ def main() -> int:
         command = "python -m conformance.versions --write"
         cells = {name: report.beside(table, of) for name, of in report.SHOWN.items()}
         write_tables({"versions": report.summary(table, kernel), **cells}, RESULTS / "versions.md", command)
-        write_tables({"cost": report.costs(kernel)}, DOCS / "kernel.md", command)
     short = report.short(wanted, kernel)
     for line in short:
         print(f"{line}\n  hint: measure them: --measure DIR", file=sys.stderr)

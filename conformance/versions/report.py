@@ -9,7 +9,7 @@ import pandas as pd
 from conformance.kinds.judge import Row, Table, shares
 from conformance.page import rows
 from conformance.versions.golden import COST
-from conformance.versions.versions import VERSIONS, WIFI, WIRED, Version, runs_of
+from conformance.versions.versions import VERSIONS, Version, runs_of
 from tailback.validation.words import number, percent
 
 HEADING = (
@@ -33,29 +33,8 @@ def _row(version: Version, table: Table, kernel: pd.DataFrame) -> list[str]:
     return [version.name, f"`{version.stack}`", str(len(mine)), *counts, *likeness, cost]
 
 
-SHOWN: Mapping[str, Sequence[str]] = {
-    "wifi-cells": ("6.12, Wi-Fi", "7.3, Wi-Fi"),
-    "ecn-cells": ("6.12, ECN", "7.3, ECN"),
-    "dualpi2-cells": ("7.3, dualpi2",),
-}
+SHOWN: Mapping[str, Sequence[str]] = {"wifi-cells": ("6.12, Wi-Fi", "7.3, Wi-Fi")}
 """Tables of single cells, with the versions in each."""
-
-
-OF_100_MBIT = ("cubic, 100 Mbit/s, 4 ms", "bbr, 100 Mbit/s, local, 4 ms")
-"""The wired cells whose cost is shown: of a router and of a sender."""
-
-
-def costs(kernel: pd.DataFrame) -> list[str]:
-    """A row per release: what a virtual second of it takes over wires and over Wi-Fi."""
-    releases = sorted({version.release for version in VERSIONS}, key=lambda release: tuple(map(int, release.split("."))))
-    heading = ("Linux", "wired, three hosts, 100 Mbit/s", "Wi-Fi")
-    return rows(heading, [[release, *(_cost(release, file, kernel) for file in (WIRED, WIFI))] for release in releases])
-
-
-def _cost(release: str, file: str, kernel: pd.DataFrame) -> str:
-    names = [version.name for version in VERSIONS if (version.release, version.file) == (release, file)]
-    mine = kernel[kernel["file"].isin(names) & (kernel["case"].isin(OF_100_MBIT) | (file == WIFI))]
-    return "–" if mine.empty else f"{mine[COST].min():.2f} to {mine[COST].max():.2f}"
 
 
 def beside(table: Table, versions: Sequence[str]) -> list[str]:

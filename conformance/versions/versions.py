@@ -16,7 +16,7 @@ from tailback.scenario import Experiment
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "conformance"
 
-WIRED, WIFI, ECN, DUALPI2 = "versions", "versions-wifi", "versions-ecn", "versions-dualpi2"
+WIRED, WIFI, DUALPI2 = "versions", "versions-wifi", "versions-dualpi2"
 """The files."""
 
 
@@ -52,15 +52,12 @@ class Version:
 VERSIONS = (
     Version("5.10", WIRED, "5.10"),
     Version("6.1", WIRED, "6.1"),
-    Version("6.12", WIRED, "6.12"),
     Version("7.3", WIRED, "7.3", ("wifi",)),
     Version("6.12, Wi-Fi", WIFI, "6.12", ("wifi",)),
     Version("7.3, Wi-Fi", WIFI, "7.3", ("wifi",)),
-    Version("6.12, ECN", ECN, "6.12"),
-    Version("7.3, ECN", ECN, "7.3", ("wifi",)),
     Version("7.3, dualpi2", DUALPI2, "7.3", ("wifi",)),
 )
-"""6.12 over wires has more tables of its own (`conformance.kinds`)."""
+"""6.12 over wires has tables of its own (`conformance.kinds`)."""
 
 
 @cache
