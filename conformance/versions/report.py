@@ -33,7 +33,10 @@ def _row(version: Version, table: Table, kernel: pd.DataFrame) -> list[str]:
     return [version.name, f"`{version.stack}`", str(len(mine)), *counts, *likeness, cost]
 
 
-SHOWN: Mapping[str, Sequence[str]] = {"wifi-cells": ("6.12, Wi-Fi", "7.3, Wi-Fi")}
+SHOWN: Mapping[str, Sequence[str]] = {
+    "wifi-cells": ("6.12, Wi-Fi", "7.3, Wi-Fi"),
+    "dualpi2-cells": ("7.3, dualpi2",),
+}
 """Tables of single cells, with the versions in each."""
 
 

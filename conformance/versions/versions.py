@@ -16,7 +16,7 @@ from tailback.scenario import Experiment
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "conformance"
 
-WIRED, WIFI = "versions", "versions-wifi"
+WIRED, WIFI, DUALPI2 = "versions", "versions-wifi", "versions-dualpi2"
 """The files."""
 
 
@@ -55,6 +55,7 @@ VERSIONS = (
     Version("7.3", WIRED, "7.3", ("wifi",)),
     Version("6.12, Wi-Fi", WIFI, "6.12", ("wifi",)),
     Version("7.3, Wi-Fi", WIFI, "7.3", ("wifi",)),
+    Version("7.3, dualpi2", DUALPI2, "7.3", ("wifi",)),
 )
 """6.12 over wires has tables of its own (`conformance.kinds`)."""
 
