@@ -39,8 +39,9 @@ use bytes::Bytes;
 pub use arrow_schema::{DataType, Field};
 pub use columns::{Exact, Words};
 pub use making::{Column, UNIT, Values};
-pub use reading::{File, FileError, Kind, kind};
+pub use reading::{File, FileError};
 pub use recorded::of_run;
+pub use schema::{Kind, kind};
 
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]

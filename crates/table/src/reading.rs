@@ -20,7 +20,8 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
-use crate::{Table, pages, schema};
+use crate::schema::{self, Kind, kind};
+use crate::{Table, pages};
 
 /// Why the rows of a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -47,33 +48,6 @@ pub enum FileError {
 impl From<ParquetError> for FileError {
     fn from(error: ParquetError) -> FileError {
         FileError::Incomplete(error.to_string())
-    }
-}
-
-/// What the values of a column are, whatever their width.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Integers, floating point and truth values.
-    Number,
-    /// Text.
-    Text,
-    /// No row has a value.
-    Nothing,
-    /// Anything else: dates, bytes, lists.
-    Other,
-}
-
-/// Of which kind values of this type are.
-pub fn kind(found: &DataType) -> Kind {
-    match found {
-        DataType::Null => Kind::Nothing,
-        DataType::Boolean | DataType::Float32 | DataType::Float64 => Kind::Number,
-        integer if integer.is_integer() => Kind::Number,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
-        DataType::Dictionary(_, words) if matches!(**words, DataType::Utf8 | DataType::LargeUtf8) => {
-            Kind::Text
-        }
-        _ => Kind::Other,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The format says how the values of a column are stored and what they mean. Arrow's own description, with the units, is
 //! in the file under `ARROW:schema`: a message of Arrow's IPC with its length, in base64.
-//! [parquet-format LogicalTypes.md; arrow Columnar.rst "Encapsulated message format"]
+//! [parquet-format, logical types; Arrow columnar format, encapsulated message format]
 //!
 //! `parquet`'s own translation is not used: it comes with readers and writers for all of Arrow's types, which take longer
 //! to compile than the simulator.
@@ -19,14 +19,39 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{FileMetaData, KeyValue};
 use parquet::schema::types::{BasicTypeInfo, Type, TypePtr};
 
-use crate::{Kind, kind};
-
 /// The name of the root of a file's schema, as the format suggests it. [parquet-format README]
 const ROOT: &str = "schema";
 /// The key of Arrow's description in a file.
 const ARROW: &str = "ARROW:schema";
 /// What stands before the length of a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// What the values of a column are, whatever their width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Integers, floating point and truth values.
+    Number,
+    /// Text.
+    Text,
+    /// No row has a value.
+    Nothing,
+    /// Anything else: dates, bytes, lists.
+    Other,
+}
+
+/// Of which kind values of this type are.
+pub fn kind(found: &DataType) -> Kind {
+    match found {
+        DataType::Null => Kind::Nothing,
+        DataType::Boolean | DataType::Float32 | DataType::Float64 => Kind::Number,
+        integer if integer.is_integer() => Kind::Number,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
+        DataType::Dictionary(_, words) if matches!(**words, DataType::Utf8 | DataType::LargeUtf8) => {
+            Kind::Text
+        }
+        _ => Kind::Other,
+    }
+}
 
 /// The schema of a file with these columns.
 pub(crate) fn of_fields(fields: &Fields) -> Result<TypePtr> {

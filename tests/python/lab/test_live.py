@@ -21,6 +21,8 @@ from tailback.lab.live import changed, changes, live, resolved, turned
 from tailback.lab.setting import Place, Wanted
 from waiting import GENEROUS_S
 
+TIMEOUT_MS = 1000 * GENEROUS_S
+
 GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "runs").glob("*.jsonl"))
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
@@ -46,7 +48,7 @@ SIMULATE = """async (scenario) => {
 def browser() -> Iterator[Browser]:
     assert BROWSER, NEEDS_BROWSER
     with sync_playwright() as player:
-        found = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=1000 * GENEROUS_S)
+        found = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
         yield found
         found.close()
 
@@ -176,7 +178,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory, module: bytes) -> Path:
 def opened(browser: Browser, page: Path, **view: Any) -> Page:
     context = browser.new_context(offline=True, **view)
     found = context.new_page()
-    found.set_default_timeout(1000 * GENEROUS_S)
+    found.set_default_timeout(TIMEOUT_MS)
     found.goto(page.as_uri())
     found.wait_for_selector("body[data-ready=true]")
     return found
