@@ -312,13 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_without_a_measurable_time_scale_nothing_and_measure_no_throughput() {
-        let mut acks = Acks::in_avoidance(100, htcp());
-        acks.rounds(3, Span::ZERO);
-        assert_eq!((acks.control.rtts.min, acks.control.throughput.largest), (Some(0), 0));
-    }
-
-    #[test]
     fn the_first_cut_halves_and_a_later_one_leaves_the_queue_empty() {
         let mut acks = Acks::in_avoidance(100, htcp());
         let mut cuts = Vec::new();
