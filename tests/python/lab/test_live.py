@@ -3,15 +3,13 @@
 import base64
 import itertools
 import json
-import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from command import in_process
 from lab.serving import TEXT
@@ -24,8 +22,6 @@ from waiting import GENEROUS_S
 TIMEOUT_MS = 1000 * GENEROUS_S
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "runs").glob("*.jsonl"))
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
 
 COMPILE = """async (letters) => {
     globalThis.module = await WebAssembly.compile(Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0)));
@@ -42,15 +38,6 @@ SIMULATE = """async (scenario) => {
         letters_ += String.fromCharCode(...answer.subarray(from, from + 30000));
     return btoa(letters_);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert BROWSER, NEEDS_BROWSER
-    with sync_playwright() as player:
-        found = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

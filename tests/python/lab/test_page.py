@@ -1,7 +1,6 @@
 """The page in a real browser: a knob moves the curve, errors stand beside their lines, several browsers, a restart."""
 
 import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,24 +8,13 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import tailback
 from lab.serving import TEXT, Served, served
 from waiting import GENEROUS_S, until
 
 TIMEOUT_MS = 1000 * GENEROUS_S
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert BROWSER, NEEDS_BROWSER
-    with sync_playwright() as player:
-        found = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,9 @@
 """A small registry of algorithms, so that tests of the experiment file do not need the compiled simulator."""
 
-from collections.abc import Callable, Mapping
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,3 +95,23 @@ def scenario(registry: Registry) -> Callable[..., dict[str, Any]]:
         return to_json(loads(text, overrides, registry).runs()[0].scenario)
 
     return resolve
+
+
+@pytest.fixture(scope="module")
+def tc() -> Iterator[list[str]]:
+    """`tc` in a network namespace of its own, with a device `d0`."""
+    found = shutil.which("tc")
+    if found is None:
+        pytest.skip("needs tc: scripts/test-packages.sh, as root")
+    name = f"tailback-tc-{uuid.uuid4().hex[:8]}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f"no network namespace can be made here: {made.stderr.strip()}")
+    inside = ["ip", "netns", "exec", name]
+    try:
+        link = ["ip", "link", "add", "d0", "type", "veth", "peer", "name", "d1"]
+        if subprocess.run([*inside, *link], check=False, capture_output=True).returncode:
+            pytest.skip("no veth can be made here")
+        yield [*inside, found]
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False)

@@ -6,9 +6,7 @@ On the kernel of this machine here, as far as it has the disciplines, and on tha
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +17,6 @@ from tailback.scenario import CoreRegistry, words
 from tc_options import ALWAYS, OPTIONS, drawn, with_what_is_not_printed
 
 QDISCS = CoreRegistry().qdiscs
-TC = shutil.which("tc")
 TIMES = 4
 NEEDS_ANOTHER = ("gap",)
 
@@ -57,40 +54,23 @@ def meant(text: str) -> dict[str, int]:
     return dict(_core.resolved_qdisc(found.kind, found.options, 1500))
 
 
-@pytest.fixture(scope="module")
-def tc() -> Iterator[list[str]]:
-    """`tc` in a network namespace of its own, with a device `d0`."""
-    if TC is None:
-        pytest.skip("there is no tc on this machine")
-    name = f"tailback-printed-{uuid.uuid4().hex[:8]}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"no network namespace can be made here: {made.stderr.strip()}")
-    inside = ["ip", "netns", "exec", name]
-    try:
-        link = ["ip", "link", "add", "d0", "type", "veth", "peer", "name", "d1"]
-        if subprocess.run([*inside, *link], check=False, capture_output=True).returncode:
-            pytest.skip("no veth can be made here")
-        yield [*inside, TC]
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=False)
-
-
 @pytest.mark.parametrize("details", [(), ("-d",), ("-s", "-d")], ids=["plain", "details", "statistics"])
-@pytest.mark.parametrize("kind", OPTIONS)
-def test_what_the_tc_of_this_machine_prints_is_read_as_what_was_set(
-    tc: list[str], kind: str, details: tuple[str, ...]
-) -> None:
-    for text in drawn(kind, TIMES):
-        subprocess.run([*tc, "qdisc", "del", "dev", "d0", "root"], capture_output=True, check=False)
-        done = subprocess.run(
-            [*tc, "qdisc", "add", "dev", "d0", "root", *text.split()], capture_output=True, text=True, check=False
-        )
-        if "kind is unknown" in done.stderr or "Unknown qdisc" in done.stderr:
-            pytest.skip(f"the kernel or the tc of this machine has no {kind}")
-        assert not done.returncode, f"{text}: {done.stderr}"
-        shown = subprocess.run(
-            [*tc, *details, "qdisc", "show", "dev", "d0"], capture_output=True, text=True, check=True
-        ).stdout
-        first, *more = [line for line in shown.splitlines() if " parent " not in line]
-        assert meant("\n".join([with_what_is_not_printed(first, kind), *more])) == meant(text), shown
+def test_what_the_tc_of_this_machine_prints_is_read_as_what_was_set(tc: list[str], details: tuple[str, ...]) -> None:
+    # Those that the kernel of this machine lacks are left to that of the uml backend, which has them all.
+    had = [kind for kind in OPTIONS if all(printed_as_set(tc, text, kind, details) for text in drawn(kind, TIMES))]
+    assert "pfifo" in had
+
+
+def printed_as_set(tc: list[str], text: str, kind: str, details: tuple[str, ...]) -> bool:
+    """Whether this machine has the discipline; what its `tc` prints of it must be what was set."""
+    subprocess.run([*tc, "qdisc", "del", "dev", "d0", "root"], capture_output=True, check=False)
+    added = [*tc, "qdisc", "add", "dev", "d0", "root", *text.split()]
+    done = subprocess.run(added, capture_output=True, text=True, check=False)
+    if "kind is unknown" in done.stderr or "Unknown qdisc" in done.stderr:
+        return False
+    assert not done.returncode, f"{text}: {done.stderr}"
+    show = [*tc, *details, "qdisc", "show", "dev", "d0"]
+    shown = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    first, *more = [line for line in shown.splitlines() if " parent " not in line]
+    assert meant("\n".join([with_what_is_not_printed(first, kind), *more])) == meant(text), shown
+    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -226,25 +225,6 @@ APART: dict[str, str] = {
     "fq_codel limit 180p": "likewise",
     "fq_codel ce_threshold_selector 1/3": "not modelled",
 }
-
-
-@pytest.fixture(scope="module")
-def tc() -> Iterator[list[str]]:
-    """`tc` in a network namespace of its own."""
-    if TC is None:
-        pytest.skip("there is no tc on this machine")
-    name = "tailback-tc-test"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"no network namespace can be made here: {made.stderr.strip()}")
-    inside = ["ip", "netns", "exec", name]
-    try:
-        added = subprocess.run([*inside, "ip", "link", "add", "d0", "type", "veth", "peer", "name", "d1"], check=False)
-        if added.returncode:
-            pytest.skip("no veth can be made here")
-        yield [*inside, TC]
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=False)
 
 
 def attached(tc: list[str], text: str) -> tuple[bool, dict[str, Any] | None]:

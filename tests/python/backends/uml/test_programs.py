@@ -3,7 +3,6 @@ may not do is named.
 """
 
 import json
-import os
 import shutil
 import sys
 from dataclasses import replace
@@ -21,9 +20,7 @@ from tailback.backends.uml import Uml
 from tailback.kernel import KernelMissing
 from tailback.resolved import Scenario
 
-needs_iperf3 = pytest.mark.skipif(
-    shutil.which("iperf3") is None and os.environ.get("CI") != "true", reason="needs iperf3: scripts/test-packages.sh"
-)
+needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3: scripts/test-packages.sh")
 IPERF3 = {"program": "client", "run": "iperf3 -c {server} -t 2 -J", "start": "1s"}
 SERVER = {"program": "server", "run": "iperf3 -s", "server": True}
 

@@ -352,7 +352,7 @@ def test_a_link_changes_by_its_schedule(uml: Uml, scenario: Make) -> None:
 
 def test_an_ordinary_user_without_any_capability_gets_the_same_bytes(uml: Uml, scenario: Make) -> None:
     if os.geteuid() != 0:
-        pytest.skip("the other tests are run by an ordinary user already")
+        pytest.skip("this machine runs all tests as an ordinary user already")
     expected = bits(run(uml, scenario()))
     with tempfile.TemporaryDirectory(dir="/var/tmp") as shared:
         machine = instance.Machine(Path(shared) / "linux", Path(shared) / "agent")
