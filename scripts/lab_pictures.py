@@ -1,5 +1,5 @@
 """Pictures of the lab in a browser: `python scripts/lab_pictures.py FOLDER` writes lab.png, lab-phone.png,
-and lab-packets.png.
+lab-packets.png and lab-course.png.
 """
 
 import shutil
@@ -18,12 +18,9 @@ TIMEOUT_MS = 600_000
 
 
 def main(folder: Path) -> None:
-    """Draws the lab on a screen and on a phone, its packets."""
+    """Draws the lab on a screen and on a phone, its packets, and a lab of the course."""
     with sync_playwright() as player:
-        browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-        if browser is None:
-            sys.exit("chromium is missing: scripts/test-packages.sh installs it")
-        opened = player.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        opened = player.chromium.launch(executable_path=program(), args=["--no-sandbox"])
         with served("demo") as address:
             for name, view in (
                 ("lab", {"viewport": {"width": 1360, "height": 900}}),
@@ -38,7 +35,17 @@ def main(folder: Path) -> None:
             page.click("#look")
             page.wait_for_selector("#packets canvas")
             page.locator("#packets").screenshot(path=folder / "lab-packets.png")
+        with served("labs/buffer") as address:
+            page = at(opened, address, viewport={"width": 1360, "height": 900})
+            page.wait_for_selector("body[data-pictures='1']")
+            page.screenshot(path=folder / "lab-course.png", full_page=True)
         opened.close()
+
+
+def program() -> str:
+    """The browser of this machine."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    return found or sys.exit("chromium is missing: scripts/test-packages.sh installs it")
 
 
 @contextmanager

@@ -75,7 +75,7 @@ export class PacketView {
     this.times = changes(log);
     this.body.hidden = false;
     this.suggest(log.begin);
-    this.legend.replaceChildren(...log.flows.map((flow, number) => swatch(flow, colour(number))),
+    this.legend.replaceChildren(...first(log.flows, "flows", (flow, number) => swatch(flow, colour(number))),
       text("tall: data, short: ACKs and others; red frame: sent again, yellow frame: marked CE"));
     this.to(Math.min(log.length / 2, log.length));
   }
@@ -139,8 +139,7 @@ export class PacketView {
 
 function lanes(log: Log, { lanes: all }: Instant): HTMLElement[] {
   const busy = all.flatMap((lane, device) => (Object.values(lane).some((each) => (typeof each === "number" ? each : each.length)) ? [device] : []));
-  const said = busy.slice(0, MOST_TOLD).map((device) => text(`${log.devices[device]!.name}: ${parts(log, all[device]!, log.devices[device]!.radio)}`));
-  return busy.length > MOST_TOLD ? [...said, text(`and ${busy.length - MOST_TOLD} more devices`)] : said;
+  return first(busy, "devices", (device) => text(`${log.devices[device]!.name}: ${parts(log, all[device]!, log.devices[device]!.radio)}`));
 }
 
 function parts(log: Log, lane: Lane, radio: boolean): string {
@@ -179,10 +178,16 @@ function air(log: Log, instant: Instant): HTMLElement[] {
 
 function senders(log: Log, instant: Instant): HTMLElement[] {
   const { held_by, cwnd, unacked } = log.senders;
-  return [...instant.senders].slice(0, MOST_TOLD).map(([flow, row]) => {
+  return first([...instant.senders], "senders", ([flow, row]) => {
     const [name, shade, pattern] = CAUSES[held_by[row]!] ?? [held_by[row]!.replaceAll("_", " "), "#767676", 6];
     return swatch(`${log.flows[flow]}: held by ${name}, ${unacked[row]} of ${cwnd[row]} segments of cwnd in flight`, shade, pattern);
   });
+}
+
+/** An item for each; of many, for the first, and how many more there are. */
+function first<T>(all: T[], what: string, item: (one: T, number: number) => HTMLElement): HTMLElement[] {
+  const more = all.length - MOST_TOLD;
+  return [...all.slice(0, MOST_TOLD).map(item), ...(more > 0 ? [text(`and ${more} more ${what}`)] : [])];
 }
 
 function text(words: string): HTMLLIElement {

@@ -154,12 +154,11 @@ class Copy:
     def _refused(self) -> set[int]:
         """The numbers of the mutants that the compiler refuses now."""
         packages = [word for crate in (*CRATES, "world") for word in ("--package", f"tailback-{crate}")]
-        refused: set[int] = set()
-        for error in _errors(self.cargo("check", "--keep-going", *packages)):
-            numbers = {number for span in error["spans"] for number in self._of(span)}
-            if not numbers:
-                raise RuntimeError(error["rendered"])
-            refused |= numbers
+        errors = list(_errors(self.cargo("check", "--keep-going", *packages)))
+        refused = {number for error in errors for span in error["spans"] for number in self._of(span)}
+        # An error without a mutant of its own follows from that of another, and goes with it.
+        if errors and not refused:
+            raise RuntimeError(errors[0]["rendered"])
         return refused
 
     def _of(self, span: dict[str, Any]) -> set[int]:

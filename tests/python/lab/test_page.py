@@ -15,6 +15,12 @@ from lab.serving import TEXT, Served, served
 from waiting import GENEROUS_S, until
 
 TIMEOUT_MS = 1000 * GENEROUS_S
+MANY = """\
+links: [{ends: [client, server], rate: 10gbit, delay: 5ms}]
+traffic: [{tcp: client -> server, name: up, flows: 10000}]
+duration: 300ms
+measure: {warmup: 0s}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +203,16 @@ def test_packets_of_an_instant_are_drawn_and_told_and_time_is_stepped_and_scrubb
         pictured(page, lambda: page.get_by_label("buffer").select_option("100"))
         # They were those of another setting.
         assert not page.locator("#packets canvas").is_visible()
+
+
+def test_a_file_of_10000_flows_leaves_the_page_small(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "many.yaml").write_text(MANY)
+    with served(tmp_path, "many.yaml") as lab, opened(browser, lab.address) as page:
+        page.click("#look")
+        page.wait_for_selector("#packets canvas")
+        legend, told = (page.locator(f"#packets ul{each}").inner_text() for each in (".legend", ":not(.legend)"))
+        assert re.search(r"and \d+ more flows", legend) and re.search(r"and \d+ more senders", told)
+        assert len(page.query_selector_all("*")) < 1000
 
 
 def test_time_plays_slowly_and_stands_still_where_motion_is_reduced(browser: Browser, lab: Served) -> None:
