@@ -26,7 +26,7 @@ OF_OTHERS = {
     "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem",
     "flent/aggregators.py", "flent/resultset.py", "flent/util.py", "tests/tcp_nup.conf", "tests/wifi_stats.inc",
     "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
-    "sch_htb", "tcp_NAME.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
+    "sch_htb", "tcp_NAME.c", "tcp_prague.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
     "ecn_flags", "rx_opt", "icsk_ca_state", "ktime_get()", "int_sqrt", "WARN_ON", "CA_EVENT_ECN_IS_CE",
     "CA_EVENT_ECN_NO_CE", "SO_TXTIME", "UDP_SEGMENT",
 }  # fmt: skip
@@ -45,6 +45,8 @@ MADE = ("controls/", "disciplines/", "drivers/", "reference/")
 BUILT = {"cpu_late": "late", "cpu_running": "running", "cpu_softirq": "softirq", "cpu_stolen": "stolen",
          "cpu_waiting": "waiting"}  # fmt: skip
 """Keys that are put together from these."""
+
+WITH_PROSE = (".rs", ".py", ".pyi", ".md", ".yaml", ".toml")
 
 NAME = re.compile(r"[A-Za-z_]\w*((::|\.)[A-Za-z_]\w*)*(\(\))?")
 FILE = re.compile(r"(?<![\w/.$<-])((?:[\w-]+/)*[\w-]+\.(?:py|rs|pkt|toml|yaml|md|sh))\b(?![/.(])")
@@ -71,6 +73,9 @@ def parts(file: Path) -> tuple[str, str]:
         return "\n".join(line[1] if len(line) > 1 else "" for line in lines), "\n".join(line[0] for line in lines)
     if file.suffix in (".py", ".pyi"):
         return _python(text)
+    if file.suffix in (".yaml", ".toml"):
+        lines = [re.split(r"(?:^|(?<=\s))(?=# )", line, maxsplit=1) for line in text.splitlines()]
+        return "\n".join(line[1] if len(line) > 1 else "" for line in lines), "\n".join(line[0] for line in lines)
     return "", text
 
 
@@ -131,6 +136,9 @@ def is_file(path: str, beside: Path) -> bool:
         return True
     if (ROOT / path).exists() or (ROOT / beside.parent / path).exists():
         return True
+    # An experiment that comes with Tailback is named without its folder and its ending.
+    if (ROOT / "experiments" / f"{path}.yaml").exists():
+        return True
     # `tailback new` makes `lab.yaml` of lab.yaml.txt.
     if path in ends() or f"{path}.txt" in ends():
         return True
@@ -156,7 +164,7 @@ def missing(file: Path) -> Iterator[str]:
 
 
 def test_every_name_in_comments_and_documents_exists() -> None:
-    found = [lie for file in tracked() if file.suffix in (".rs", ".py", ".pyi", ".md") for lie in missing(file)]
+    found = [lie for file in tracked() if file.suffix in WITH_PROSE for lie in missing(file)]
     hint = "name what there is; a thing of the kernel or of another program belongs into `OF_OTHERS` of this test"
     assert not found, "\n".join([*found, f"hint: {hint}"])
 
