@@ -252,6 +252,12 @@ mod tests {
     }
 
     #[test]
+    fn four_segments_beyond_the_maximum_the_search_for_a_new_one_begins() {
+        let bic = Bic { w_max: 200, ..bic() };
+        assert_eq!((bic.cnt_above(203), bic.cnt_above(204)), (203 * 20 / 4, 204 * 3 / 4));
+    }
+
+    #[test]
     fn near_the_maximum_and_just_beyond_it_a_segment_takes_five_round_trips() {
         for cwnd in [197, 201] {
             assert_eq!(after_loss(200, cwnd, 1).rounds(6, RTT)[5], cwnd + 1, "{cwnd}");

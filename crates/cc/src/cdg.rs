@@ -181,7 +181,7 @@ impl Hooks for Cdg {
 
     fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, _window: &mut Window) {
         let Some(rtt) = sample.rtt.filter(|rtt| !rtt.is_zero()) else { return };
-        let rtt = i64::try_from(rtt.as_micros()).unwrap_or(i64::MAX >> 16).min(i64::MAX >> 16);
+        let rtt = i64::try_from(rtt.as_micros()).unwrap_or(i64::MAX).min(i64::MAX >> 16);
         if flow.sacked_out == Segs::ZERO {
             if sample.packets_acked == Segs::ONE && self.delayed > 0 {
                 // This ACK may have been delayed, so its RTT counts only towards a minimum that there is already.
@@ -483,6 +483,18 @@ mod tests {
         acks.flow.cwnd_limited = false;
         acks.ack(1, Span::from_micros(BASE_US));
         assert_eq!(acks.control.shadow, 100);
+    }
+
+    #[test]
+    fn the_queue_is_full_when_the_minimum_still_rises_and_the_maximum_does_not_by_half_of_64_us() {
+        let judged = |min, max| {
+            let mut cdg = cdg(&[]);
+            cdg.estimate_queue(Extremes { min, max });
+            cdg.queue
+        };
+        assert!(judged(31, 0) == Queue::Unknown && judged(32, 31) == Queue::Full);
+        assert!(judged(32, 32) == Queue::NotFull && judged(0, -32) == Queue::NotFull);
+        assert!(judged(0, -31) == Queue::Unknown);
     }
 
     #[test]

@@ -409,6 +409,17 @@ mod tests {
     }
 
     #[test]
+    fn when_the_minimum_begins_anew_the_window_that_has_enough_acks_is_halved() {
+        let mut nv = Nv { min_cwnd: 40, ..nv() };
+        nv.take_min(BASE_US, &Flow::established(1448, Span::from_millis(1)));
+        assert_eq!(nv.min_cwnd, 20);
+        nv.min_cwnd = 5;
+        nv.rtts.reset_at = 0;
+        nv.take_min(BASE_US, &Flow::established(1448, Span::from_millis(1)));
+        assert_eq!(nv.min_cwnd, MIN_CWND);
+    }
+
+    #[test]
     fn a_decision_reduces_the_excess_by_three_tenths() {
         let nv = nv();
         assert_eq!(nv.lowered(200, 100), Segs(200 - 100 * 38 / 128));

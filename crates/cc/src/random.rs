@@ -76,3 +76,19 @@ impl Draws {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_below_the_bound_comes_about_as_often() {
+        let (mut numbers, mut draws) = (RandomNumbers::default(), Draws::seeded(1));
+        let mut counts = [[0; 3]; 2];
+        for _ in 0..3_000 {
+            counts[0][numbers.below(3) as usize] += 1;
+            counts[1][draws.below(3) as usize] += 1;
+        }
+        assert!(counts.iter().flatten().all(|count| (900..1_100).contains(count)), "{counts:?}");
+    }
+}

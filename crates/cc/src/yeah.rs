@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_not_above_the_count_of_reno_is_not_cut() {
+        let cut_at = |reno_count| {
+            let mut yeah = Yeah::new(Counted::Segments);
+            (yeah.rtts.min, yeah.rtts.base, yeah.reno_count) = (75_000, 50_000, reno_count);
+            let mut window = Window::initial(Segs(400));
+            yeah.judge(&mut window);
+            (window.cwnd.0, window.ssthresh < Segs::INFINITE)
+        };
+        assert_eq!(cut_at(400), (400, false));
+        assert_eq!(cut_at(399), (399, true));
+    }
+
+    #[test]
     fn before_5_7_an_ack_for_eight_segments_counts_as_one_in_slow_mode() {
         let grown = |counted| {
             let mut acks = seasoned(200);

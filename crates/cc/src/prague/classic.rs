@@ -161,6 +161,12 @@ mod tests {
     }
 
     #[test]
+    fn of_two_queues_that_vary_alike_the_deep_one_is_classic() {
+        assert_eq!(score(20_500, 300, 100).least_alpha(), 0);
+        assert!(score(60_000, 300, 100).least_alpha() > 0);
+    }
+
+    #[test]
     fn a_queue_that_becomes_short_is_one_of_l4s_again() {
         let mut queue = score(30_000, 4_000, 100);
         let mut flow = Flow::established(1448, Span::from_millis(1));

@@ -177,6 +177,9 @@ fn the_bound_is_the_flight_at_which_two_percent_were_lost() {
     assert_eq!(control.inflight_at_loss_thresh(&segment), Segs(100));
     let first = LostSegment { tx_in_flight: Segs(21), lost: 1, is_app_limited: false };
     assert_eq!(control.inflight_at_loss_thresh(&first), Segs(21), "one more would have been allowed");
+    // ⌈999·5/256⌉ = 20 were allowed before the last segment, 18 more than were lost; one of 256·18/251 more is in flight.
+    let long = LostSegment { tx_in_flight: Segs(1_000), lost: 3, is_app_limited: false };
+    assert_eq!(control.inflight_at_loss_thresh(&long), Segs(999 + 18));
 }
 
 #[test]
