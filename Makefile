@@ -177,7 +177,7 @@ docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, wit
 	@rm -rf site && mv build/documentation/site site
 
 web: ## build the page of `tailback lab` anew from web/; needs npm
-	cd web && npm ci --ignore-scripts && npm run check && npm run build
+	cd web && npm ci --ignore-scripts && npm run check && npm test && npm run build
 
 licences: $(VENV)/.package ## write LICENCES.md anew: what Tailback stands on, and under which licences
 	$(BIN)/python scripts/licences.py > LICENCES.md
