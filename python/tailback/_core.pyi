@@ -9,6 +9,8 @@ import pyarrow
 __all__ = [
     "Cancelled",
     "ControlFailed",
+    "EndpointFailed",
+    "EndpointSetup",
     "Flow",
     "Progress",
     "Sample",
@@ -24,6 +26,7 @@ __all__ = [
     "resolved_qdisc",
     "row_bytes",
     "run",
+    "run_with_endpoints",
     "serve_air",
     "try_module",
     "version",
@@ -111,6 +114,10 @@ class Outcome(TypedDict):
     """A JSON array of the disciplines at the end: place, counters, those of the kind (`own`), `parts`."""
     log: NotRequired[Sequence[str]]
     """What kernel modules of the user printed."""
+    said: NotRequired[Sequence[str]]
+    """What endpoints of the user said."""
+    events: NotRequired[Sequence[tuple[str, str, float, str, str]]]
+    """Events of endpoints for qlog: flow, end, time in ms, name, data as JSON."""
     cost: dict[str, float]
     """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
     `segments` (TCP data segments sent, retransmissions included)."""
@@ -159,6 +166,9 @@ class Qdisc(Algorithm):
 
 class ControlFailed(Exception):
     """A congestion control of the user raised an exception, which is the cause of this one."""
+
+class EndpointFailed(Exception):
+    """An endpoint of the user raised an exception, which is the cause of this one."""
 
 class Unreadable(Exception):
     """A Parquet file whose rows cannot be read: why in a word, what it is about, and how much."""
@@ -270,6 +280,19 @@ def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, 
     Raises ValueError if it cannot become a world, ControlFailed if a control of the user raised an exception, Cancelled
     if `progress` was told to cancel, MemoryError if it holds more than its `progress` allows, and RuntimeError if the
     simulator breaks an invariant of its own.
+    """
+
+def run_with_endpoints(
+    scenario_json: str,
+    progress: Progress,
+    controls: Callable[[str, str], object] | None,
+    endpoints: Callable[[str, str, EndpointSetup], object],
+) -> Outcome:
+    """As `run`, of a scenario whose traffic has endpoints of the user; a library may crash the process.
+
+    `endpoints` makes one from the name of a file, options as JSON and a setup: the path of a library, or an object.
+
+    Raises EndpointFailed if an object of the user raised an exception, and ValueError for what else an endpoint does wrong.
     """
 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:

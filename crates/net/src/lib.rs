@@ -75,9 +75,10 @@ mod network;
 mod plan;
 mod report;
 
-pub use endpoint::{Endpoint, Outgoing, Received};
+pub use endpoint::{Endpoint, Info, Outgoing, Received};
 pub use error::Error;
 pub use network::{Network, Seed};
 pub use plan::{Link, Plan};
 pub use report::Report;
 pub use tailback_packet::Ecn;
+pub use tailback_world::{Outcome, OwnControls, Proceed, Reached, Scenario, Watch};

@@ -10,6 +10,7 @@ mod failure;
 #[cfg(target_os = "linux")]
 mod memory;
 mod own_control;
+mod own_endpoint;
 mod progress;
 mod registry;
 mod run;
@@ -25,9 +26,11 @@ mod _core {
     #[pymodule_export]
     use super::drill::drill;
     #[pymodule_export]
-    use super::failure::{Cancelled, ControlFailed, Unreadable};
+    use super::failure::{Cancelled, ControlFailed, EndpointFailed, Unreadable};
     #[pymodule_export]
     use super::own_control::{FlowView, Sample};
+    #[pymodule_export]
+    use super::own_endpoint::EndpointSetup;
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
@@ -35,7 +38,7 @@ mod _core {
         congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks, sysctls,
     };
     #[pymodule_export]
-    use super::run::{check, run, serve_air, try_module, watch_over_modules};
+    use super::run::{check, run, run_with_endpoints, serve_air, try_module, watch_over_modules};
     #[pymodule_export]
     use super::table::{Table, TableFile};
 

@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use tailback_packet::{HostId, SocketId};
 pub use tailback_traffic::{
-    CongestionControl, EchoProtocol, InternetProtocol, ParametersOfControl, SmallQueue, SocketOptions,
+    CongestionControl, EchoProtocol, EndpointTraffic, InternetProtocol, ParametersOfControl, SmallQueue, SocketOptions,
     Traffic,
 };
 

@@ -1,4 +1,4 @@
-"""The process of a run with kernel modules (`modules.py`)."""
+"""The process of a run with kernel modules or endpoints of the user (`modules.py`)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.backends.endpoints import Endpoints
 from tailback.backends.modules import PROGRESS, RESULT, TASK, words_of
 from tailback.backends.own_controls import TextControls
 from tailback.kernel.module import private_copy
@@ -45,9 +46,10 @@ def _run(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     threading.Thread(target=_tell, args=(progress, folder / PROGRESS, os.getppid()), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGVTALRM])
     controls = Controls(task["texts"], task["libraries"], folder)
+    endpoints = Endpoints(task["endpoints"], folder)
     try:
-        with controls.watched():
-            found = _core.run(task["scenario"], progress, controls)
+        with controls.watched(), endpoints.watched():
+            found = _found(task, progress, controls, endpoints)
     except _core.Cancelled as error:
         return {"error": "cancelled", "message": str(error)}
     except MemoryError as error:
@@ -59,7 +61,15 @@ def _run(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     except _core.ControlFailed as failed:
         message = controls.described(failed.__cause__ or failed)
         return {"error": "value", "message": f"the congestion control failed: {message}"}
+    except _core.EndpointFailed as failed:
+        return {"error": "value", "message": f"the endpoint failed: {endpoints.described(failed.__cause__ or failed)}"}
     return {"result": dict(found)}
+
+
+def _found(task: dict[str, Any], progress: _core.Progress, controls: Controls, endpoints: Endpoints) -> _core.Outcome:
+    if not task["endpoints"]:
+        return _core.run(task["scenario"], progress, controls)
+    return _core.run_with_endpoints(task["scenario"], progress, controls, endpoints)
 
 
 class Controls:
