@@ -97,7 +97,9 @@ impl LibraryEndpoint {
         }
         if to != self.end.other().number() {
             let other = self.end.other().number();
-            return Err(format!("it sends to end {to}, which is nobody it can reach; the other end is {other}"));
+            return Err(format!(
+                "it sends to end {to}, which is nobody it can reach; the other end is {other}"
+            ));
         }
         Ok(Outgoing {
             data: self.buffer[..size].to_vec(),

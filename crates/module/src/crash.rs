@@ -104,7 +104,8 @@ pub fn watch_over() {
         let stack = Box::leak(vec![0u8; 1 << 16].into_boxed_slice());
         let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
         libc::sigaltstack(&stack, ptr::null_mut());
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT] {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT]
+        {
             install(signal, crashed);
         }
         install(libc::SIGVTALRM, looked);

@@ -156,7 +156,9 @@ fn set_parameter(
 
 /// The function of a module with this name; `F` is the type that `kernel/module/abi.h` gives it.
 fn function<F: Copy>(library: &Library, name: &CStr) -> Result<F, String> {
-    library.function(name).ok_or_else(|| format!("it was compiled for another version of tailback: no {name:?}"))
+    library
+        .function(name)
+        .ok_or_else(|| format!("it was compiled for another version of tailback: no {name:?}"))
 }
 
 /// What `enum tailback_ecn` says.

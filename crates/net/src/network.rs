@@ -225,7 +225,8 @@ impl Network {
     /// When the next endpoint begins or wants to be called.
     fn next_call(&self) -> SimTime {
         let now = self.world.now();
-        let wanted = self.attached.iter().map(|each| if each.begins > now { each.begins } else { each.wanted });
+        let wanted =
+            self.attached.iter().map(|each| if each.begins > now { each.begins } else { each.wanted });
         wanted.min().unwrap_or(SimTime::NEVER)
     }
 

@@ -92,9 +92,9 @@ fn word(value: &serde_json::Value) -> String {
 
 /// Events as tuples: flow, end, time in ms, name, data as JSON.
 pub fn events(py: Python<'_>, noted: Vec<Event>) -> PyResult<Bound<'_, PyList>> {
-    let rows = noted.into_iter().map(|each| {
-        (each.flow, each.end.word(), each.at.as_nanos() as f64 / 1e6, each.name, each.data)
-    });
+    let rows = noted
+        .into_iter()
+        .map(|each| (each.flow, each.end.word(), each.at.as_nanos() as f64 / 1e6, each.name, each.data));
     PyList::new(py, rows.collect::<Vec<_>>())
 }
 
@@ -336,7 +336,7 @@ fn word_of(ecn: Ecn) -> &'static str {
 }
 
 fn ecn(word: &str) -> PyResult<Ecn> {
-    [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().find(|&ecn| word_of(ecn) == word).ok_or_else(|| {
-        PyValueError::new_err(format!("`ecn` cannot be `{word}`; write not-ect, ect0, ect1 or ce"))
-    })
+    [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().find(|&ecn| word_of(ecn) == word).ok_or_else(
+        || PyValueError::new_err(format!("`ecn` cannot be `{word}`; write not-ect, ect0, ect1 or ce")),
+    )
 }
