@@ -211,6 +211,33 @@ class Sample:
     app_limited: bool
     """The application, not the network, limited the delivery rate."""
 
+@final
+class EndpointSetup:
+    """What an endpoint in Python is told, and the services that it may call."""
+
+    @property
+    def end(self) -> Literal["from", "to"]:
+        """The host that it is at."""
+    @property
+    def flow(self) -> str:
+        """The name of the flow."""
+    @property
+    def max_datagram(self) -> int:
+        """The most bytes of a datagram on this path."""
+    @property
+    def start(self) -> float:
+        """When it begins, in seconds since the start of the run."""
+    @property
+    def until(self) -> float:
+        """The end of the run."""
+    @property
+    def random(self) -> Random:
+        """Random numbers whose seed follows from that of the run, the flow and the end."""
+    def log(self, line: str) -> None:
+        """A line for `endpoint.log`."""
+    def event(self, name: str, data: str) -> None:
+        """An event for the qlog of this end; its data is a JSON object."""
+
 class Flow:
     """A flow as a control of the user sees it. It may set `cwnd`, `ssthresh` and `pacing_rate`."""
 
@@ -292,7 +319,8 @@ def run_with_endpoints(
 
     `endpoints` makes one from the name of a file, options as JSON and a setup: the path of a library, or an object.
 
-    Raises EndpointFailed if an object of the user raised an exception, and ValueError for what else an endpoint does wrong.
+    Raises EndpointFailed if an object of the user raised an exception, and ValueError for what else an endpoint does
+    wrong.
     """
 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:

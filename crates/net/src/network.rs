@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::Ecn;
-use tailback_record::{EndpointsRow, Name};
+use tailback_record::{EndpointsRow, Name, TcpInfoRow};
 use tailback_units::{Bytes, Rate, SimTime, Span};
 use tailback_world::{Happening, Outcome, OwnControls, Port, Scenario, SendError, Watch, World};
 
@@ -137,6 +137,11 @@ impl Network {
         let mut seed = Seed::default();
         self.streams.stream(part, "endpoint").fill_bytes(&mut seed);
         seed
+    }
+
+    /// `TCP_INFO` of the sender of a flow of TCP now; none before it has a socket.
+    pub fn tcp_info(&mut self, flow: &str) -> Option<TcpInfoRow> {
+        self.world.tcp_info(flow)
     }
 
     /// The time of the run.

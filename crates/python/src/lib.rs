@@ -14,6 +14,7 @@ mod own_endpoint;
 mod progress;
 mod registry;
 mod run;
+mod steps;
 mod table;
 
 use pyo3::prelude::*;
@@ -39,6 +40,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::run::{check, run, run_with_endpoints, serve_air, try_module, watch_over_modules};
+    #[pymodule_export]
+    use super::steps::{Steps, step_all};
     #[pymodule_export]
     use super::table::{Table, TableFile};
 

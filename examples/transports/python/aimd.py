@@ -1,4 +1,5 @@
-"""An example of a transport in Python: datagrams under a window that grows by one each round trip and is halved by a loss.
+"""An example of a transport in Python: datagrams under a window that grows by one each round trip, and that a loss
+reduces.
 
     traffic: [{endpoint: aimd.py, from: client, to: server, options: {beta: 0.7}}]
 
@@ -81,4 +82,9 @@ class Aimd:
             return {"read_bytes": self.read}
         known = {} if self.srtt is None else {"rtt": self.srtt}
         size = self.size
-        return {"cwnd_bytes": self.cwnd * size, "datagram_bytes": size, "in_flight_bytes": len(self.in_flight) * size, **known}
+        return {
+            "cwnd_bytes": self.cwnd * size,
+            "datagram_bytes": size,
+            "in_flight_bytes": len(self.in_flight) * size,
+            **known,
+        }

@@ -1,5 +1,5 @@
-"""The endpoints of a run in the files of the user (`endpoint: ./libmine.so`, `endpoint: mine.py`), for the process of that
-run (`module_process.py`).
+"""The endpoints of a run in the files of the user (`endpoint: ./libmine.so`, `endpoint: mine.py`), for the process of
+that run (`module_process.py`).
 
 A library has the functions of `include/tailback_endpoint.h`, and the simulator loads it (`crates/library`). A file in
 Python has one class with `receive`, `poll` and `next_timeout` (`crates/python/src/own_endpoint.rs`).

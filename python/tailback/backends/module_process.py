@@ -22,6 +22,11 @@ from tailback.kernel.module import private_copy
 
 INTERVAL_S = 0.1
 
+ERRORS: dict[type[Exception], str] = {
+    _core.Cancelled: "cancelled", MemoryError: "memory", ValueError: "value", RuntimeError: "runtime",
+}  # fmt: skip
+"""The word of each error in a result (`modules.py`)."""
+
 
 def main() -> None:
     """Does the task in the folder that the command line names."""
@@ -50,20 +55,18 @@ def _run(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         with controls.watched(), endpoints.watched():
             found = _found(task, progress, controls, endpoints)
-    except _core.Cancelled as error:
-        return {"error": "cancelled", "message": str(error)}
-    except MemoryError as error:
-        return {"error": "memory", "message": str(error)}
-    except ValueError as error:
-        return {"error": "value", "message": str(error)}
-    except RuntimeError as error:
-        return {"error": "runtime", "message": str(error)}
     except _core.ControlFailed as failed:
-        message = controls.described(failed.__cause__ or failed)
-        return {"error": "value", "message": f"the congestion control failed: {message}"}
+        return _wrong(f"the congestion control failed: {controls.described(failed.__cause__ or failed)}")
     except _core.EndpointFailed as failed:
-        return {"error": "value", "message": f"the endpoint failed: {endpoints.described(failed.__cause__ or failed)}"}
+        return _wrong(f"the endpoint failed: {endpoints.described(failed.__cause__ or failed)}")
+    except tuple(ERRORS) as error:
+        kind = next(word for known, word in ERRORS.items() if isinstance(error, known))
+        return {"error": kind, "message": str(error)}
     return {"result": dict(found)}
+
+
+def _wrong(message: str) -> dict[str, Any]:
+    return {"error": "value", "message": message}
 
 
 def _found(task: dict[str, Any], progress: _core.Progress, controls: Controls, endpoints: Endpoints) -> _core.Outcome:

@@ -1,8 +1,8 @@
-"""A transport of the user between two hosts: a library with the functions of `include/tailback_endpoint.h`, or a class in
-Python.
+"""A transport of the user between two hosts: a library with the functions of `include/tailback_endpoint.h`, or a class
+in Python.
 
-The content of the file becomes part of the resolved scenario, so that results keep it and another content is another run.
-Reading an experiment does not execute it.
+The content of the file becomes part of the resolved scenario, so that results keep it and another content is another
+run. Reading an experiment does not execute it.
 """
 
 from __future__ import annotations
