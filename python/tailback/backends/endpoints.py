@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.backends import qlog
 from tailback.backends.own_controls import ControlWrong, TextControls, classes_in
 
 METHODS = ("receive", "poll", "next_timeout")
@@ -80,6 +81,7 @@ def _endpoint_in(name: str, text: str) -> type:
 
 
 def files_of(found: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a run with what its endpoints said."""
+    """The files of a run with what its endpoints said, and with their events."""
     said: Sequence[str] = found.get("said", ())
-    return {LOG: "".join(f"{line}\n" for line in said).encode()} if said else {}
+    lines = {LOG: "".join(f"{line}\n" for line in said).encode()} if said else {}
+    return {**lines, **qlog.files_of(found.get("events", ()))}

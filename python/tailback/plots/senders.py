@@ -4,6 +4,9 @@ import pandas as pd
 
 from tailback.results import RunResult
 
+DATAGRAM = 1200.0
+"""Bytes of a full datagram of an endpoint that does not say: the least of QUIC. [rfc9000 §14]"""
+
 COLUMNS = ["flow", "t", "snd_cwnd", "rtt"]
 
 
@@ -17,5 +20,5 @@ def samples(run: RunResult) -> pd.DataFrame:
 
 def _of_endpoints(table: pd.DataFrame) -> pd.DataFrame:
     known = table[(table["end"] == "from") & (table["cwnd_bytes"].notna() | table["rtt"].notna())]
-    windows = known["cwnd_bytes"].astype(float) / known["datagram_bytes"].astype(float)
+    windows = known["cwnd_bytes"].astype(float) / known["datagram_bytes"].astype(float).fillna(DATAGRAM)
     return pd.DataFrame({"flow": known["flow"], "t": known["t"], "snd_cwnd": windows, "rtt": known["rtt"]})

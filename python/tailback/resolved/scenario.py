@@ -108,7 +108,7 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     @property
     def code(self) -> list[str]:
         """The names of the files of the user that running it executes."""
-        return [each.name for each in (*self.controls, *self.endpoints)]
+        return [*(each.name for each in self.controls), *(each.name for each in self.endpoints)]
 
     @property
     def flows(self) -> list[Flow]:
