@@ -5,6 +5,9 @@
 A policy is linear in the logarithms of five numbers of an observation and says by how much the window changes in an
 interval. Each generation tries 64 policies near the present one, each for an episode, all with the same seed; the mean of
 the better half, weighted by rank, is the next. [hansen2016]
+
+The reward, of the policy and of CUBIC alike, is goodput in Mbit/s times least RTT over smoothed RTT, over the intervals of a
+run.
 """
 
 import argparse
@@ -13,11 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
+import tailback
+from tailback import scenario
 from tailback.gym import OBSERVED, PathVectorEnv
+from tailback.gym.path import PATH
 
 POPULATION = 64
 SPREAD = 0.3
 SHRINKS = 0.97
+INTERVAL = "20ms"
 MOST_STEP = 0.2
 """The window changes by a factor of exp(0.2) in an interval at most."""
 
@@ -50,6 +57,24 @@ def rewards(env, policies, seed):
             return total / steps
 
 
+def reward_of(goodput, rtt, least):
+    """The reward of intervals."""
+    return np.where(rtt > 0, goodput * least / np.maximum(rtt, 1e-9), 0.0)
+
+
+def of_observation(observed):
+    """The reward of observations."""
+    return reward_of(*(observed[..., PLACE[name]] for name in ("goodput_mbps", "rtt_ms", "min_rtt_ms")))
+
+
+def of_control(text, control):
+    """The mean reward of a control that Tailback has, over the same intervals."""
+    found = tailback.simulate(scenario.loads(text, [f"cc={control}", f"measure.interval={INTERVAL}"])).runs[0]
+    table = found.tcp_info[found.tcp_info["rtt"] > 0]
+    goodput = table["bytes_acked"].diff().fillna(0) * 8e-6 / (1e-3 * float(INTERVAL.removesuffix("ms")))
+    return float(np.mean(reward_of(goodput, table["rtt"], table["min_rtt"])))
+
+
 def evolve(env, generations, seed):
     """The policy after so many generations, with the mean reward of each of them."""
     draws = np.random.default_rng(seed)
@@ -68,16 +93,19 @@ def evolve(env, generations, seed):
 
 def main():
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--experiment", default=None)
+    words.add_argument("--experiment", type=Path, default=None)
     words.add_argument("--generations", type=int, default=40)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--out", type=Path, default=Path("policy.json"))
     asked = words.parse_args()
-    env = PathVectorEnv(POPULATION, asked.experiment, interval="20ms")
+    text = asked.experiment.read_text() if asked.experiment else PATH
+    env = PathVectorEnv(POPULATION, text, interval=INTERVAL, reward=of_observation)
     policy, course = evolve(env, asked.generations, asked.seed)
     held_out = rewards(env, np.tile(policy, (POPULATION, 1)), 10_000)
-    print(f"the policy, on a seed that it has not seen: {held_out.mean():.3f}")
-    asked.out.write_text(json.dumps({"policy": policy.tolist(), "course": course, "reward": float(held_out.mean())}))
+    cubic = of_control(text, "cubic")
+    print(f"the policy, on a seed that it has not seen: {held_out.mean():.3f}; CUBIC: {cubic:.3f}")
+    found = {"policy": policy.tolist(), "course": course, "reward": float(held_out.mean()), "cubic": cubic}
+    asked.out.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

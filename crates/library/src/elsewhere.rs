@@ -15,16 +15,18 @@ impl LibraryFile {
     pub fn open(_path: &str) -> Result<Self, String> {
         Err("libraries of endpoints run on Linux on x86_64 alone".to_owned())
     }
-
-    /// One of its endpoints.
-    pub fn endpoint(&self, _setup: &Setup, _notes: &Notes) -> Result<LibraryEndpoint, String> {
-        match *self {}
-    }
 }
 
 /// An endpoint that there cannot be.
 #[derive(Debug)]
 pub enum LibraryEndpoint {}
+
+impl LibraryEndpoint {
+    /// There is no file.
+    pub fn open(file: LibraryFile, _setup: &Setup, _notes: &Notes) -> Result<Self, String> {
+        match file {}
+    }
+}
 
 impl Endpoint for LibraryEndpoint {
     fn receive(&mut self, _now: Duration, _datagram: Received<'_>) {

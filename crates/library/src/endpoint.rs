@@ -45,7 +45,8 @@ impl Told {
 }
 
 impl LibraryEndpoint {
-    pub(crate) fn open(file: LibraryFile, setup: &Setup, notes: &Notes) -> Result<Self, String> {
+    /// The endpoint of a setup; the error is the problem.
+    pub fn open(file: LibraryFile, setup: &Setup, notes: &Notes) -> Result<Self, String> {
         let (host, told) = (Box::new(Host::new(setup, notes)), Told::of(setup)?);
         debug_assert_eq!(told.words.len(), told.options.len());
         let told_in_c = Box::new(abi::Setup {

@@ -5,8 +5,6 @@ use std::ffi::CStr;
 use tailback_module::Library;
 
 use crate::abi;
-use crate::endpoint::LibraryEndpoint;
-use crate::{Notes, Setup};
 
 /// A loaded library. It is never unloaded: its process ends with the run.
 #[derive(Clone, Copy, Debug)]
@@ -41,11 +39,6 @@ impl LibraryFile {
             close: function(&library, c"tailback_endpoint_close")?,
             ask: library.function(c"tailback_endpoint_info"),
         })
-    }
-
-    /// One of its endpoints.
-    pub fn endpoint(&self, setup: &Setup, notes: &Notes) -> Result<LibraryEndpoint, String> {
-        LibraryEndpoint::open(*self, setup, notes)
     }
 }
 

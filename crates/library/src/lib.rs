@@ -1,7 +1,7 @@
 //! Transports of users in a shared library with the functions of `include/tailback_endpoint.h`, as endpoints of a network.
 //!
 //! ```text
-//! libmine.so ─ dlopen ─→ LibraryFile ─ endpoint(setup) ─→ LibraryEndpoint: tailback_net::Endpoint
+//! libmine.so ─ dlopen ─→ LibraryFile ─ a setup ─→ LibraryEndpoint: tailback_net::Endpoint
 //! ```
 //! The file is foreign code that runs without protection: it may crash or never return. A program that opens one has
 //! to be a process of its own for that run; [`tailback_module::watch_over`] ends it with a report on standard error.

@@ -6,9 +6,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rand_core::{Rng, SeedableRng};
-use tailback_library::{End, Event, LibraryFile, Notes, Setup, past};
+use tailback_library::{End, Event, LibraryEndpoint, LibraryFile, Notes, Setup, past};
 use tailback_net::{Ecn, Endpoint, Error, Info, Network, Outgoing, Received, Scenario};
-use tailback_world::scenario::{EndpointTraffic, Traffic};
+use tailback_world::scenario::{ParametersOfControl, Traffic};
 
 use crate::own_control::Failed;
 
@@ -29,32 +29,28 @@ impl Endpoints<'_> {
             if let Traffic::Endpoint(keys) = entry
                 && let Some(file) = &keys.library
             {
-                let [first, second] = [End::From, End::To].map(|end| self.endpoint(keys, file, end, network));
+                let asked = Asked { flow: &keys.name, file, options: &keys.options };
+                let [first, second] = [End::From, End::To].map(|end| self.endpoint(asked, end, network));
                 network.attach(&keys.name, first?, second?)?;
             }
         }
         Ok(())
     }
 
-    fn endpoint(
-        &self,
-        keys: &EndpointTraffic,
-        file: &str,
-        end: End,
-        network: &Network,
-    ) -> Result<Box<dyn Endpoint>, Error> {
-        let (start, until) = (network.start(&keys.name)?, network.end());
+    fn endpoint(&self, asked: Asked<'_>, end: End, network: &Network) -> Result<Box<dyn Endpoint>, Error> {
+        let Asked { flow, file, options } = asked;
+        let (start, until) = (network.start(flow)?, network.end());
         let setup = Setup {
             end,
-            flow: keys.name.clone(),
-            options: keys.options.iter().map(|(name, value)| (name.clone(), word(value))).collect(),
+            flow: flow.to_owned(),
+            options: options.iter().map(|(name, value)| (name.clone(), word(value))).collect(),
             start,
             until,
-            most: network.most(&keys.name)?,
-            seed: network.seed(&format!("{}/{}", keys.name, end.word())),
+            most: network.most(flow)?,
+            seed: network.seed(&format!("{}/{}", flow, end.word())),
         };
-        let fails = |reason: String| Error::Failed { name: keys.name.clone(), now: start, reason };
-        let made = Python::attach(|py| self.made(py, file, keys, &setup));
+        let fails = |reason: String| Error::Failed { name: flow.to_owned(), now: start, reason };
+        let made = Python::attach(|py| self.made(py, asked, &setup));
         match made.map_err(|error| {
             let reason = error.to_string();
             self.failed.keep(error);
@@ -63,21 +59,29 @@ impl Endpoints<'_> {
             Made::Library(path) => {
                 let named = |problem: String| fails(format!("{file}: {problem}"));
                 let library = LibraryFile::open(&path).map_err(named)?;
-                Ok(Box::new(library.endpoint(&setup, self.notes).map_err(named)?))
+                Ok(Box::new(LibraryEndpoint::open(library, &setup, self.notes).map_err(named)?))
             }
             Made::Object(object) => Ok(Box::new(object)),
         }
     }
 
-    fn made(&self, py: Python<'_>, file: &str, keys: &EndpointTraffic, setup: &Setup) -> PyResult<Made> {
-        let options = serde_json::Value::Object(keys.options.clone()).to_string();
+    fn made(&self, py: Python<'_>, asked: Asked<'_>, setup: &Setup) -> PyResult<Made> {
+        let options = serde_json::Value::Object(asked.options.clone()).to_string();
         let told = Py::new(py, EndpointSetup::of(setup, self.notes.clone()))?;
-        let found = self.make.bind(py).call1((file, options, told.clone_ref(py)))?;
+        let found = self.make.bind(py).call1((asked.file, options, told.clone_ref(py)))?;
         if let Ok(path) = found.extract::<String>() {
             return Ok(Made::Library(path));
         }
         Ok(Made::Object(PythonEndpoint::of(&found, told, self.failed.clone())?))
     }
+}
+
+/// What an entry of the traffic says.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    flow: &'a str,
+    file: &'a str,
+    options: &'a ParametersOfControl,
 }
 
 enum Made {

@@ -10,8 +10,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use tailback_packet::{HostId, SocketId};
 pub use tailback_traffic::{
-    CongestionControl, EchoProtocol, EndpointTraffic, InternetProtocol, ParametersOfControl, SmallQueue,
-    SocketOptions, Traffic,
+    CongestionControl, EchoProtocol, InternetProtocol, ParametersOfControl, SmallQueue, SocketOptions,
+    Traffic,
 };
 
 use crate::BuildError;

@@ -122,7 +122,9 @@ def steered(found: Scenario, seed: int, flow: str | None) -> tuple[str, str]:
     name = flow if flow is not None else next(iter(names), None)
     if name not in names:
         raise NoFlow(
-            f"`{found.title}` has no TCP flow `{name}`" if name else f"`{found.title}` has no TCP flow to steer"
+            f"`{found.title}` has no TCP flow `{name}`"
+            if name
+            else f"`{found.title}` has no TCP flow to steer"
             "\n  hint: name one of `traffic`: {tcp: client -> server, name: upload}"
         )
     traffic = tuple(

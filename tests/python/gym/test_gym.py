@@ -141,7 +141,9 @@ def test_an_experiment_without_tcp_is_refused() -> None:
 
 
 def test_without_gymnasium_its_extra_is_named(tmp_path: Path) -> None:
-    (tmp_path / "gymnasium.py").write_text("raise ModuleNotFoundError(\"No module named 'gymnasium'\", name='gymnasium')")
+    (tmp_path / "gymnasium.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'gymnasium'\", name='gymnasium')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", "import tailback.gym; tailback.gym.PathEnv"],
         env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3] / 'python'}"},
