@@ -2,12 +2,12 @@
 
     python examples/gym/evolve.py --generations 40 --out policy.json
 
-A policy is linear in the logarithms of five numbers of an observation and says by how much the window changes in an
-interval. Each generation tries 64 policies near the present one, each for an episode, all with the same seed; the mean of
-the better half, weighted by rank, is the next. [hansen2016]
+A policy is linear in five numbers of an observation and says by how much the window changes in an interval. Each
+generation tries 64 policies near the present one, each for an episode, all with the same seed; the mean of the better
+half, weighted by rank, is the next. [hansen2016]
 
-The reward, of the policy and of CUBIC alike, is goodput in Mbit/s times least RTT over smoothed RTT, over the intervals of a
-run.
+The reward, of the policy and of CUBIC alike, is goodput in Mbit/s times least RTT over smoothed RTT, over the intervals
+of a run.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Literal, NotRequired, TypedDict, final, type_check_only
+from typing import ClassVar, Literal, NotRequired, TypedDict, final, type_check_only
 
 import pyarrow
 
@@ -14,6 +14,7 @@ __all__ = [
     "Flow",
     "Progress",
     "Sample",
+    "Steps",
     "Table",
     "TableFile",
     "Unreadable",
@@ -28,6 +29,7 @@ __all__ = [
     "run",
     "run_with_endpoints",
     "serve_air",
+    "step_all",
     "try_module",
     "version",
     "watch_over_modules",
@@ -322,6 +324,28 @@ def run_with_endpoints(
     Raises EndpointFailed if an object of the user raised an exception, and ValueError for what else an endpoint does
     wrong.
     """
+
+@final
+class Steps:
+    """A run in steps, in which one TCP flow has the window and the pacing rate that are set."""
+
+    OBSERVED: ClassVar[Sequence[str]]
+    """The names of the numbers of an observation."""
+
+    def __new__(cls, scenario_json: str, flow: str) -> Steps:
+        """The run of a scenario in which `flow` has a control of the language `steered`. Raises ValueError."""
+    def step(self, cwnd: float, pacing_bps: float, interval_ns: int) -> bytes:
+        """Sets the window in segments and the pacing rate (0: none) from the next ACK on, and lets the time pass; gives
+        an observation as float64."""
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has reached its end."""
+    @property
+    def now(self) -> float:
+        """Time in seconds since the run began."""
+
+def step_all(runs: Sequence[Steps], actions: Sequence[tuple[float, float]], interval_ns: int, threads: int) -> bytes:
+    """Steps each run by its action, window and pacing rate, on so many threads; gives their observations in order."""
 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:
     """Loads a compiled kernel module into this process, which may crash; raises ValueError if it is refused."""

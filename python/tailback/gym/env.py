@@ -8,24 +8,20 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from typing_extensions import Unpack
 
 from tailback import _core
 from tailback.gym.path import (
-    LEAST_RATE_MBPS,
     MOST,
     OBSERVED,
-    Actions,
-    Acts,
     Asked,
     Floats,
-    Range,
-    Reward,
+    Setting,
+    Settings,
     configurations,
     numbers,
-    power,
     steered,
 )
-from tailback.tc import units
 
 
 class PathEnv(gymnasium.Env[Floats, Floats]):
@@ -40,19 +36,13 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
     def __init__(
         self,
         experiment: Asked | None = None,
-        *,
-        flow: str | None = None,
-        interval: str = "10ms",
-        acts: Acts = "cwnd",
-        most_cwnd: int = 1000,
-        most_mbps: float = 1000.0,
-        reward: Reward = power,
+        **settings: Unpack[Settings],
     ) -> None:
-        self.interval_ns = units.time(interval)
-        self.actions = Actions(acts, Range(1.0, float(most_cwnd)), Range(LEAST_RATE_MBPS, most_mbps))
+        setting = Setting(**settings)
+        self.interval_ns, self.actions = setting.interval_ns, setting.actions
         self.action_space = spaces.Box(-1.0, 1.0, (self.actions.count,), np.float32)
         self.observation_space = spaces.Box(0.0, MOST, (len(OBSERVED),), np.float32)
-        self._reward, self._flow = reward, flow
+        self._reward, self._flow = setting.reward, setting.flow
         self._configurations = configurations(experiment)
         self._steps: _core.Steps | None = None
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback import _core, scenario
-from tailback.resolved import Control, ControlSource, Scenario, Tcp, to_text
+from tailback.resolved import Control, Scenario, Tcp, to_json
+from tailback.tc import units
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -69,6 +70,17 @@ class Range(Struct, frozen=True):
         return 2.0 * math.log(value / self.least) / math.log(self.most / self.least) - 1.0
 
 
+class Settings(TypedDict, total=False):
+    """How an agent sees and steers a flow; see `Setting`."""
+
+    flow: str | None
+    interval: str
+    acts: Acts
+    most_cwnd: int
+    most_mbps: float
+    reward: Reward
+
+
 class Actions(Struct, frozen=True):
     """How actions become windows (segments) and pacing rates (bit/s)."""
 
@@ -98,6 +110,31 @@ def power(observed: Numbers) -> Numbers:
     rtt = np.where(mean > 0, mean, smooth)
     found: Numbers = np.where(rtt > 0, goodput * least / np.maximum(rtt, 1e-9), 0.0)
     return found
+
+
+class Setting(Struct, frozen=True):
+    """The settings of an environment, with their defaults."""
+
+    flow: str | None = None
+    """The flow that is steered; the first one unless given."""
+    interval: str = "10ms"
+    """The length of a step."""
+    acts: Acts = "cwnd"
+    most_cwnd: int = 1000
+    """The window of an action of 1, in segments."""
+    most_mbps: float = 1000.0
+    """The pacing rate of an action of 1."""
+    reward: Reward = power
+
+    @property
+    def interval_ns(self) -> int:
+        """The length of a step."""
+        return units.time(self.interval)
+
+    @property
+    def actions(self) -> Actions:
+        """What actions stand for."""
+        return Actions(self.acts, Range(1.0, float(self.most_cwnd)), Range(LEAST_RATE_MBPS, self.most_mbps))
 
 
 def configurations(asked: Asked | None, settings: Sequence[str] = ()) -> list[Scenario]:
@@ -131,9 +168,9 @@ def steered(found: Scenario, seed: int, flow: str | None) -> tuple[str, str]:
         replace(each, cc=Control(name=CONTROL)) if isinstance(each, Tcp) and each.name == name else each
         for each in found.traffic
     )
-    source = ControlSource(name=CONTROL, language="steered", sha256="", text="")
-    whole = replace(found, seed=seed, traffic=traffic, controls=(source,), kernel=None)
-    return to_text(whole).decode(), name
+    document = to_json(replace(found, seed=seed, traffic=traffic, controls=(), kernel=None))
+    document["controls"] = [{"name": CONTROL, "language": CONTROL, "sha256": "", "text": ""}]
+    return json.dumps(document), name
 
 
 def numbers(found: bytes) -> Numbers:

@@ -11,24 +11,20 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from typing_extensions import Unpack
 
 from tailback import _core
 from tailback.gym.env import begun
 from tailback.gym.path import (
-    LEAST_RATE_MBPS,
     MOST,
     OBSERVED,
-    Actions,
-    Acts,
     Asked,
     Floats,
-    Range,
-    Reward,
+    Setting,
+    Settings,
     configurations,
     numbers,
-    power,
 )
-from tailback.tc import units
 
 Flags = npt.NDArray[np.bool_]
 
@@ -42,24 +38,18 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self,
         num_envs: int,
         experiment: Asked | None = None,
-        *,
-        flow: str | None = None,
-        interval: str = "10ms",
-        acts: Acts = "cwnd",
-        most_cwnd: int = 1000,
-        most_mbps: float = 1000.0,
-        reward: Reward = power,
         threads: int | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         self.num_envs = num_envs
-        self.interval_ns = units.time(interval)
-        self.actions = Actions(acts, Range(1.0, float(most_cwnd)), Range(LEAST_RATE_MBPS, most_mbps))
+        setting = Setting(**settings)
+        self.interval_ns, self.actions = setting.interval_ns, setting.actions
         self.single_action_space = spaces.Box(-1.0, 1.0, (self.actions.count,), np.float32)
         self.single_observation_space = spaces.Box(0.0, MOST, (len(OBSERVED),), np.float32)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
-        self._reward, self._flow = reward, flow
+        self._threads = threads or os.cpu_count() or 1
+        self._reward, self._flow = setting.reward, setting.flow
         self._configurations = configurations(experiment)
         self._draws: list[np.random.Generator] = []
         self._runs: list[_core.Steps] = []

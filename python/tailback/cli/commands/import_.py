@@ -77,8 +77,9 @@ def import_(
 ) -> None:
     """Import Flent files, captures or qlogs as results, or a TEACUP configuration as an experiment.
 
-    flent FILE...: each data file becomes a run. pcap A [B]: a capture, or two from both ends of a path, the sender's
-    first; prints what was found, taken and left out. qlog FILE...: each file of a QUIC stack becomes a run. teacup config.py: an experiment and a testbed file.
+    flent FILE...: each data file becomes a run. qlog FILE...: each file of a QUIC stack becomes a run. pcap A [B]: a
+    capture, or two from both ends of a path, the sender's first; prints what was found, taken and left out.
+    teacup config.py: an experiment and a testbed file.
     """
     from tailback import formats
     from tailback.cli import captured, show
