@@ -34,6 +34,7 @@ LEFT_OUT: Mapping[str, str] = {
     "Keys.kernel": "the simulator refuses it",
     "Keys.clock": "likewise",
     "Program": "likewise, with all of its keys",
+    "Endpoint": "foreign code (tests/python/backends/test_endpoints.py)",
     "Keys.expect": "it judges results and changes none",
     "Keys.title": "a text",
     "cc.module": "it is compiled with the headers of a kernel",
@@ -274,7 +275,8 @@ def models() -> list[type[Section]]:
 
 
 def _kinds() -> dict[str, type[Section]]:
-    return {kind: traffic.KINDS[kind].keys for kind in traffic.KINDS}
+    """Those that are drawn: an endpoint is foreign code (`tests/python/backends/test_endpoints.py`)."""
+    return {kind: traffic.KINDS[kind].keys for kind in traffic.KINDS if kind != "endpoint"}
 
 
 _STRUCTURE: Mapping[type[Section], Sequence[str]] = {

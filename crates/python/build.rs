@@ -21,9 +21,9 @@ const BUILT: &str = "TAILBACK_AGENT";
 
 /// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts. A test
 /// compares them with what this crate depends on (tests/python/architecture).
-const ENGINE: [&str; 15] = [
-    "air", "cc", "engine", "module", "packet", "pcapng", "python", "qdisc", "record", "table", "tcp",
-    "traffic", "units", "wifi", "world",
+const ENGINE: [&str; 17] = [
+    "air", "cc", "engine", "library", "module", "net", "packet", "pcapng", "python", "qdisc", "record",
+    "table", "tcp", "traffic", "units", "wifi", "world",
 ];
 
 /// What kernel modules are compiled with.

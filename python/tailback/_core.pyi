@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Literal, NotRequired, TypedDict, final, type_check_only
+from typing import ClassVar, Literal, NotRequired, TypedDict, final, type_check_only
 
 import pyarrow
 
 __all__ = [
     "Cancelled",
     "ControlFailed",
+    "EndpointFailed",
+    "EndpointSetup",
     "Flow",
     "Progress",
     "Sample",
+    "Steps",
     "Table",
     "TableFile",
     "Unreadable",
@@ -24,7 +27,9 @@ __all__ = [
     "resolved_qdisc",
     "row_bytes",
     "run",
+    "run_with_endpoints",
     "serve_air",
+    "step_all",
     "try_module",
     "version",
     "watch_over_modules",
@@ -111,6 +116,10 @@ class Outcome(TypedDict):
     """A JSON array of the disciplines at the end: place, counters, those of the kind (`own`), `parts`."""
     log: NotRequired[Sequence[str]]
     """What kernel modules of the user printed."""
+    said: NotRequired[Sequence[str]]
+    """What endpoints of the user said."""
+    events: NotRequired[Sequence[tuple[str, str, float, str, str]]]
+    """Events of endpoints for qlog: flow, end, time in ms, name, data as JSON."""
     cost: dict[str, float]
     """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
     `segments` (TCP data segments sent, retransmissions included)."""
@@ -160,6 +169,9 @@ class Qdisc(Algorithm):
 class ControlFailed(Exception):
     """A congestion control of the user raised an exception, which is the cause of this one."""
 
+class EndpointFailed(Exception):
+    """An endpoint of the user raised an exception, which is the cause of this one."""
+
 class Unreadable(Exception):
     """A Parquet file whose rows cannot be read: why in a word, what it is about, and how much."""
 
@@ -200,6 +212,33 @@ class Sample:
     """Segments in flight before this ACK."""
     app_limited: bool
     """The application, not the network, limited the delivery rate."""
+
+@final
+class EndpointSetup:
+    """What an endpoint in Python is told, and the services that it may call."""
+
+    @property
+    def end(self) -> Literal["from", "to"]:
+        """The host that it is at."""
+    @property
+    def flow(self) -> str:
+        """The name of the flow."""
+    @property
+    def max_datagram(self) -> int:
+        """The most bytes of a datagram on this path."""
+    @property
+    def start(self) -> float:
+        """When it begins, in seconds since the start of the run."""
+    @property
+    def until(self) -> float:
+        """The end of the run."""
+    @property
+    def random(self) -> Random:
+        """Random numbers whose seed follows from that of the run, the flow and the end."""
+    def log(self, line: str) -> None:
+        """A line for `endpoint.log`."""
+    def event(self, name: str, data: str) -> None:
+        """An event for the qlog of this end; its data is a JSON object."""
 
 class Flow:
     """A flow as a control of the user sees it. It may set `cwnd`, `ssthresh` and `pacing_rate`."""
@@ -271,6 +310,42 @@ def run(scenario_json: str, progress: Progress | None, controls: Callable[[str, 
     if `progress` was told to cancel, MemoryError if it holds more than its `progress` allows, and RuntimeError if the
     simulator breaks an invariant of its own.
     """
+
+def run_with_endpoints(
+    scenario_json: str,
+    progress: Progress,
+    controls: Callable[[str, str], object] | None,
+    endpoints: Callable[[str, str, EndpointSetup], object],
+) -> Outcome:
+    """As `run`, of a scenario whose traffic has endpoints of the user; a library may crash the process.
+
+    `endpoints` makes one from the name of a file, options as JSON and a setup: the path of a library, or an object.
+
+    Raises EndpointFailed if an object of the user raised an exception, and ValueError for what else an endpoint does
+    wrong.
+    """
+
+@final
+class Steps:
+    """A run in steps, in which one TCP flow has the window and the pacing rate that are set."""
+
+    OBSERVED: ClassVar[Sequence[str]]
+    """The names of the numbers of an observation."""
+
+    def __new__(cls, scenario_json: str, flow: str) -> Steps:
+        """The run of a scenario in which `flow` has a control of the language `steered`. Raises ValueError."""
+    def step(self, cwnd: float, pacing_bps: float, interval_ns: int) -> bytes:
+        """Sets the window in segments and the pacing rate (0: none) from the next ACK on, and lets the time pass; gives
+        an observation as float64."""
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has reached its end."""
+    @property
+    def now(self) -> float:
+        """Time in seconds since the run began."""
+
+def step_all(runs: Sequence[Steps], actions: Sequence[tuple[float, float]], interval_ns: int, threads: int) -> bytes:
+    """Steps each run by its action, window and pacing rate, on so many threads; gives their observations in order."""
 
 def try_module(path: str, parameters: Sequence[tuple[str, str]]) -> None:
     """Loads a compiled kernel module into this process, which may crash; raises ValueError if it is refused."""

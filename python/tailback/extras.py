@@ -23,6 +23,7 @@ EXTRAS: Mapping[str, Extra] = {
     "uvicorn": Extra("lab", "labs"),
     "websockets": Extra("lab", "labs"),
     "cma": Extra("search", "searches"),
+    "gymnasium": Extra("gym", "environments"),
 }
 """The libraries that are optional."""
 

@@ -125,7 +125,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The name of the member with this number.
-    pub(crate) const NAMES: [&'static str; 14] = [
+    const NAMES: [&'static str; 14] = [
         "init",
         "ssthresh",
         "cong_avoid",
@@ -141,6 +141,11 @@ impl Op {
         "release",
         "skb_marked_lost",
     ];
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static &'static str {
+        &(const { &Op::NAMES })[self as usize]
+    }
 
     /// The bit of this callback in [`About::has`].
     pub(crate) fn bit(self) -> u32 {

@@ -57,7 +57,7 @@ impl ModuleControl {
         self.lay(flow);
         DRAWS.store(ptr::from_mut(&mut self.draws), Ordering::Relaxed);
         let mut plain = plain(window);
-        crash::begin(op, self.facts.now_ns);
+        crash::begin(op.name(), self.facts.now_ns);
         let found = (self.file.call)(self.socket, op as u32, &self.facts, &mut plain, argument);
         if plain.asks & abi::WROTE_BEYOND_PRIVATE != 0 {
             crash::fail(format_args!(
@@ -99,7 +99,7 @@ impl ModuleControl {
         lay_progress(&mut facts, flow, self.peer_offset);
         lay_settings(&mut facts, flow);
         let mut info = abi::Info::default();
-        crash::begin(Op::GetInfo, facts.now_ns);
+        crash::begin(Op::GetInfo.name(), facts.now_ns);
         (self.file.ask)(self.socket, &facts, &mut info);
         crash::end();
         (info.is_bbr != 0).then_some(info)
@@ -114,7 +114,7 @@ impl Drop for ModuleControl {
     fn drop(&mut self) {
         if self.file.has(Op::Release) {
             let mut window = plain(&Window::initial(Segs::ONE));
-            crash::begin(Op::Release, self.facts.now_ns);
+            crash::begin(Op::Release.name(), self.facts.now_ns);
             (self.file.call)(self.socket, Op::Release as u32, &self.facts, &mut window, ptr::null());
             crash::end();
         }
@@ -124,7 +124,7 @@ impl Drop for ModuleControl {
 impl Hooks for ModuleControl {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
         if flow.hz() != self.file.hz() {
-            crash::begin(Op::Init, flow.now.as_nanos());
+            crash::begin(Op::Init.name(), flow.now.as_nanos());
             let (own, ours) = (self.file.hz(), flow.hz());
             crash::fail(format_args!("its headers have HZ {own}, and the host of this flow {ours}"));
         }
@@ -172,7 +172,7 @@ impl Hooks for ModuleControl {
     fn min_tso_segs(&self, window: &Window) -> Option<u32> {
         self.file.has(Op::MinTsoSegs).then(|| {
             let mut window = plain(window);
-            crash::begin(Op::MinTsoSegs, self.facts.now_ns);
+            crash::begin(Op::MinTsoSegs.name(), self.facts.now_ns);
             let call = self.file.call;
             let found = call(self.socket, Op::MinTsoSegs as u32, &self.facts, &mut window, ptr::null());
             crash::end();

@@ -1,4 +1,4 @@
-//! What happens when a module crashes or never returns: one line on standard error, and the process ends.
+//! What happens when foreign code crashes or never returns: one line on standard error, and the process ends.
 #![expect(unsafe_code, reason = "signal handlers; each block says why it is sound")]
 
 use std::ffi::{c_int, c_void};
@@ -6,9 +6,7 @@ use std::fmt::{self, Write};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
-use crate::abi::Op;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The status with which the process ends.
 const STATUS: c_int = 86;
@@ -19,36 +17,36 @@ const LOOK_US: i64 = 250_000;
 const MOST_LOOKS: u32 = 8;
 /// `si_code` of a signal for which the processor has no address. [linux-6.12 asm-generic/siginfo.h]
 const SI_KERNEL: c_int = 0x80;
-/// A compiled module is smaller than this.
-const MOST_BYTES: usize = 4 << 20;
-/// [`Call::op`] outside of a call.
-const NOTHING: u32 = u32::MAX;
+/// The code of a library is smaller than this.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The call that is in progress.
 struct Call {
-    op: AtomicU32,
+    /// Its name; null outside of a call.
+    name: AtomicPtr<&'static str>,
     now_ns: AtomicU64,
     count: AtomicU64,
 }
 
-static CALL: Call = Call { op: AtomicU32::new(NOTHING), now_ns: AtomicU64::new(0), count: AtomicU64::new(0) };
+static CALL: Call =
+    Call { name: AtomicPtr::new(ptr::null_mut()), now_ns: AtomicU64::new(0), count: AtomicU64::new(0) };
 static FILES: [OnceLock<(usize, String)>; 64] = [const { OnceLock::new() }; 64];
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 static THREAD: AtomicUsize = AtomicUsize::new(0);
 
-/// A call begins.
+/// A call begins; `name` is that of the function.
 #[inline]
-pub(crate) fn begin(op: Op, now_ns: u64) {
+pub fn begin(name: &'static &'static str, now_ns: u64) {
     CALL.now_ns.store(now_ns, Ordering::Relaxed);
     CALL.count.store(CALL.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    CALL.op.store(op as u32, Ordering::Relaxed);
+    CALL.name.store(ptr::from_ref(name).cast_mut(), Ordering::Relaxed);
 }
 
 /// The call is over.
 #[inline]
-pub(crate) fn end() {
-    CALL.op.store(NOTHING, Ordering::Relaxed);
+pub fn end() {
+    CALL.name.store(ptr::null_mut(), Ordering::Relaxed);
 }
 
 /// A file was loaded at this address.
@@ -67,8 +65,8 @@ pub(crate) fn fail(what: fmt::Arguments<'_>) -> ! {
 
 fn report(what: fmt::Arguments<'_>, place: usize) -> ! {
     let mut line = Line { bytes: [0; 2048], length: 0 };
-    let op = CALL.op.load(Ordering::Relaxed);
-    let member = Op::NAMES.get(op as usize).copied().unwrap_or("");
+    // SAFETY: null, or the static string that `begin` was given.
+    let member = unsafe { CALL.name.load(Ordering::Relaxed).as_ref() }.copied().unwrap_or("");
     let now = CALL.now_ns.load(Ordering::Relaxed);
     let file = FILES.iter().filter_map(OnceLock::get);
     let within = file.filter(|(base, _)| (*base..*base + MOST_BYTES).contains(&place)).max();
@@ -97,7 +95,7 @@ impl Write for Line {
     }
 }
 
-/// From now on a crash inside a module, and a call of it that does not return within 2 s of CPU time, end the process
+/// From now on a crash inside foreign code, and a call of it that does not return within 2 s of CPU time, end the process
 /// with a report. To be called by the thread that runs the simulation.
 pub fn watch_over() {
     // SAFETY: the handlers touch atomics and the stack alone, and the alternative stack lives for ever.
@@ -106,7 +104,8 @@ pub fn watch_over() {
         let stack = Box::leak(vec![0u8; 1 << 16].into_boxed_slice());
         let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
         libc::sigaltstack(&stack, ptr::null_mut());
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT]
+        {
             install(signal, crashed);
         }
         install(libc::SIGVTALRM, looked);
@@ -160,8 +159,8 @@ fn is_canonical(address: u64) -> bool {
 }
 
 extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    if CALL.op.load(Ordering::Relaxed) == NOTHING {
-        // Not a module's: the default action ends the process when the instruction is repeated.
+    if CALL.name.load(Ordering::Relaxed).is_null() {
+        // Not that of foreign code: the default action ends the process when the instruction is repeated.
         // SAFETY: restores the default.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
@@ -172,6 +171,7 @@ extern "C" fn crashed(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     // SAFETY: the kernel passes a valid `siginfo_t`.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     match signal {
+        libc::SIGABRT => report(format_args!("it called abort()"), place),
         libc::SIGFPE => report(format_args!("a division by zero"), place),
         libc::SIGILL | libc::SIGTRAP => {
             report(format_args!("BUG() or an instruction that does not exist"), place)
@@ -197,7 +197,7 @@ extern "C" fn looked(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c
         return;
     }
     let count = CALL.count.load(Ordering::Relaxed);
-    let same = CALL.op.load(Ordering::Relaxed) != NOTHING && SEEN.swap(count, Ordering::Relaxed) == count;
+    let same = !CALL.name.load(Ordering::Relaxed).is_null() && SEEN.swap(count, Ordering::Relaxed) == count;
     let looks = if same { LOOKS.load(Ordering::Relaxed) + 1 } else { 0 };
     LOOKS.store(looks, Ordering::Relaxed);
     if looks >= MOST_LOOKS {

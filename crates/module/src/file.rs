@@ -11,6 +11,7 @@ use tailback_units::{Segs, Span};
 
 use crate::abi::{self, About, Op};
 use crate::control::ModuleControl;
+use crate::library::Library;
 use crate::{Facts, crash};
 
 /// [linux-6.12 asm-generic/errno-base.h]
@@ -42,15 +43,15 @@ impl ModuleFile {
     /// Loads the file at `path`, sets its parameters and initialises it. A second call loads another copy only if the
     /// path differs. The error is the problem.
     pub fn open(path: &str, parameters: &[(String, String)]) -> Result<Self, String> {
-        let library = Library::load(path)?;
-        let describe: abi::Describe = library.function(c"tailback_describe")?;
-        let open: abi::Open = library.function(c"tailback_open")?;
-        let set: abi::SetParameter = library.function(c"tailback_set_parameter")?;
-        let named: abi::ParameterName = library.function(c"tailback_parameter")?;
+        let library = Library::load(path, c"tailback_socket")?;
+        let describe: abi::Describe = function(&library, c"tailback_describe")?;
+        let open: abi::Open = function(&library, c"tailback_open")?;
+        let set: abi::SetParameter = function(&library, c"tailback_set_parameter")?;
+        let named: abi::ParameterName = function(&library, c"tailback_parameter")?;
         for (name, value) in parameters {
             set_parameter(set, named, name, value)?;
         }
-        crash::begin(Op::Init, 0);
+        crash::begin(Op::Init.name(), 0);
         let status = open(&HOST);
         crash::end();
         let mut about = About::default();
@@ -70,9 +71,9 @@ impl ModuleFile {
         let mut file = ModuleFile {
             name: String::from_utf8_lossy(name).into_owned(),
             about,
-            socket: library.function(c"tailback_socket")?,
-            call: library.function(c"tailback_call_5")?,
-            ask: library.function(c"tailback_ask")?,
+            socket: function(&library, c"tailback_socket")?,
+            call: function(&library, c"tailback_call_5")?,
+            ask: function(&library, c"tailback_ask")?,
             facts: Facts { wants_pacing: false, needs_ecn: ecn_need(about.needs_ecn), sndbuf_factor: 2 },
         };
         file.probe();
@@ -153,48 +154,11 @@ fn set_parameter(
     }
 }
 
-struct Library(*mut c_void);
-
-impl Library {
-    fn load(path: &str) -> Result<Self, String> {
-        let path_in_c = CString::new(path).map_err(|_| "a path with a zero byte".to_owned())?;
-        // SAFETY: loading runs no code: these files have no constructors.
-        let handle = unsafe { libc::dlopen(path_in_c.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        let library = Library(handle);
-        if handle.is_null() {
-            return Err(format!("it cannot be loaded: {}", last_error()));
-        }
-        let socket: abi::Socket = library.function(c"tailback_socket")?;
-        let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: `dladdr` fills the struct if it returns nonzero; zeros are valid before.
-        let base = unsafe {
-            libc::dladdr(socket as *const c_void, found.as_mut_ptr());
-            found.assume_init().dli_fbase as usize
-        };
-        crash::loaded(base, path);
-        Ok(library)
-    }
-
-    /// The function with this name; `F` is its type.
-    fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) }
-        // SAFETY: the handle is open; `F` is the type that `kernel/module/abi.h` gives the name.
-        unsafe {
-            let found = libc::dlsym(self.0, name.as_ptr());
-            if found.is_null() {
-                return Err(format!("it was compiled for another version of tailback: no {name:?}"));
-            }
-            Ok(std::mem::transmute_copy(&found))
-        }
-    }
-}
-
-fn last_error() -> String {
-    // SAFETY: `dlerror` returns a string or null.
-    unsafe {
-        let text = libc::dlerror();
-        if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
-    }
+/// The function of a module with this name; `F` is the type that `kernel/module/abi.h` gives it.
+fn function<F: Copy>(library: &Library, name: &CStr) -> Result<F, String> {
+    library
+        .function(name)
+        .ok_or_else(|| format!("it was compiled for another version of tailback: no {name:?}"))
 }
 
 /// What `enum tailback_ecn` says.

@@ -13,12 +13,14 @@ mod abi;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod control;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod crash;
+pub mod crash;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod file;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod library;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use {crash::watch_over, file::ModuleFile};
+pub use {crash::watch_over, file::ModuleFile, library::Library};
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod elsewhere;

@@ -23,6 +23,17 @@ pub trait Endpoint {
     /// When it wants to be called next if nothing arrives before. A time that has passed is an error
     /// ([`Error::StandsStill`](crate::Error::StandsStill)) if nothing changes by calling it.
     fn timeout(&mut self) -> Option<Duration>;
+
+    /// What it reports of itself, for [`Network::record_info`](crate::Network::record_info).
+    fn info(&mut self, now: Duration) -> Option<Info> {
+        let _ = now;
+        None
+    }
+
+    /// Why it cannot go on, asked after each of the others; the run then ends ([`Error::Failed`](crate::Error::Failed)).
+    fn failure(&mut self) -> Option<String> {
+        None
+    }
 }
 
 impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
@@ -41,6 +52,35 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
     fn timeout(&mut self) -> Option<Duration> {
         (**self).timeout()
     }
+
+    fn info(&mut self, now: Duration) -> Option<Info> {
+        (**self).info(now)
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        (**self).failure()
+    }
+}
+
+/// What an endpoint reports of itself; it leaves out what it does not know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Info {
+    /// Congestion window, in bytes.
+    pub cwnd: Option<u64>,
+    /// Bytes of its full datagrams.
+    pub datagram: Option<u64>,
+    /// Bytes in flight.
+    pub in_flight: Option<u64>,
+    /// Smoothed round-trip time.
+    pub rtt: Option<Duration>,
+    /// Minimum of the round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// Pacing rate, in bit/s.
+    pub pacing_bps: Option<u64>,
+    /// Bytes that its application has read.
+    pub read: Option<u64>,
+    /// Datagrams that it takes as lost.
+    pub lost: Option<u64>,
 }
 
 /// A datagram that has arrived.

@@ -15,6 +15,22 @@ pub enum Error {
     /// The simulation cannot go on.
     #[error("{0}")]
     Run(String),
+    /// Its watcher stopped it.
+    #[error("{0}")]
+    Stopped(String),
+    /// It uses more memory than its watcher allows.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// An endpoint cannot go on.
+    #[error("endpoints `{name}` at {} s: {reason}", now.as_secs_f64())]
+    Failed {
+        /// The name of the traffic.
+        name: String,
+        /// When.
+        now: Duration,
+        /// What it says ([`Endpoint::failure`](crate::Endpoint::failure)).
+        reason: String,
+    },
     /// No traffic has this name.
     #[error("no `endpoints` of the network are called `{name}`; there are: {known}")]
     NoSuchEndpoints {
@@ -71,6 +87,10 @@ impl From<BuildError> for Error {
 
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
-        Error::Run(error.to_string())
+        match error {
+            RunError::Stopped { .. } => Error::Stopped(error.to_string()),
+            RunError::OutOfMemory { .. } => Error::OutOfMemory(error.to_string()),
+            _ => Error::Run(error.to_string()),
+        }
     }
 }

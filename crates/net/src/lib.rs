@@ -74,10 +74,14 @@ mod error;
 mod network;
 mod plan;
 mod report;
+mod steering;
 
-pub use endpoint::{Endpoint, Outgoing, Received};
+pub use endpoint::{Endpoint, Info, Outgoing, Received};
 pub use error::Error;
 pub use network::{Network, Seed};
 pub use plan::{Link, Plan};
 pub use report::Report;
+pub use steering::{Seen, SteeredRun, Step};
 pub use tailback_packet::Ecn;
+pub use tailback_record::TcpInfoRow;
+pub use tailback_world::{Outcome, OwnControls, Proceed, Reached, Scenario, Watch};

@@ -7,10 +7,11 @@ use std::time::Duration;
 use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::Ecn;
-use tailback_units::SimTime;
-use tailback_world::{Happening, Port, Scenario, SendError, World};
+use tailback_record::{EndpointsRow, Name, TcpInfoRow};
+use tailback_units::{Bytes, Rate, SimTime, Span};
+use tailback_world::{Happening, Outcome, OwnControls, Port, Scenario, SendError, Watch, World};
 
-use crate::endpoint::{Endpoint, Outgoing, Received};
+use crate::endpoint::{Endpoint, Info, Outgoing, Received};
 use crate::{Error, Plan, Report};
 
 /// Calls of an endpoint at one instant, without a datagram, after which it counts as one that never stops.
@@ -23,8 +24,13 @@ pub type Seed = [u8; 32];
 pub struct Network {
     world: World,
     streams: Streams,
-    names: Vec<String>,
+    /// The traffic of endpoints: its name, and when it starts.
+    traffic: Vec<(String, SimTime)>,
     attached: Vec<Attached>,
+    /// Of the record.
+    interval: Span,
+    /// When endpoints are asked next what they report.
+    asked_next: SimTime,
 }
 
 /// An endpoint at its port.
@@ -36,6 +42,8 @@ struct Attached {
     waiting: VecDeque<Datagram>,
     /// It may have something to send.
     is_due: bool,
+    /// It is not called before.
+    begins: SimTime,
     /// When it wants to be called.
     wanted: SimTime,
     /// Calls at this instant that changed nothing.
@@ -56,11 +64,22 @@ impl Network {
 
     /// The network of a run of an experiment file: its resolved scenario in JSON, as in `manifest.json` of a run.
     pub fn of_json(json: &str) -> Result<Self, Error> {
-        let scenario = Scenario::from_json(json)?;
-        let world = World::build(&scenario)?;
-        let names = scenario.traffic.iter().map(|traffic| traffic.name().to_owned());
-        let names = names.filter(|name| world.ports(name).is_some()).collect();
-        Ok(Network { world, streams: Streams::new(scenario.seed), names, attached: Vec::new() })
+        Network::of_scenario(&Scenario::from_json(json)?, &())
+    }
+
+    /// The network of a resolved scenario, where `own` builds the congestion controls that the user wrote.
+    pub fn of_scenario(scenario: &Scenario, own: &dyn OwnControls) -> Result<Self, Error> {
+        let world = World::build_with(scenario, own)?;
+        let of_endpoints = scenario.traffic.iter().filter(|each| world.ports(each.name()).is_some());
+        let traffic = of_endpoints.map(|each| (each.name().to_owned(), SimTime::from_nanos(each.start_ns())));
+        Ok(Network {
+            traffic: traffic.collect(),
+            streams: Streams::new(scenario.seed),
+            attached: Vec::new(),
+            interval: Span::from_nanos(scenario.record.interval_ns),
+            asked_next: SimTime::NEVER,
+            world,
+        })
     }
 
     /// Gives the traffic `name` its two endpoints: that of its first host and that of its second.
@@ -70,10 +89,7 @@ impl Network {
         first: impl Endpoint + 'static,
         second: impl Endpoint + 'static,
     ) -> Result<(), Error> {
-        let ports = self
-            .world
-            .ports(name)
-            .ok_or_else(|| Error::NoSuchEndpoints { name: name.to_owned(), known: self.names.join(", ") })?;
+        let (ports, start) = self.traffic_of(name)?;
         if self.attached.iter().any(|each| each.name == name) {
             return Err(Error::Attached { name: name.to_owned(), problem: "they are attached already" });
         }
@@ -84,10 +100,36 @@ impl Network {
             endpoint,
             waiting: VecDeque::new(),
             is_due: true,
-            wanted: SimTime::ZERO,
+            begins: start,
+            wanted: SimTime::NEVER,
             calls: 0,
         }));
         Ok(())
+    }
+
+    /// The most bytes of a datagram of the traffic `name`.
+    pub fn most(&self, name: &str) -> Result<u32, Error> {
+        let ([port, _], _) = self.traffic_of(name)?;
+        Ok(self.world.most(port))
+    }
+
+    /// When the traffic `name` starts: its endpoints are not called before.
+    pub fn start(&self, name: &str) -> Result<Duration, Error> {
+        Ok(duration(self.traffic_of(name)?.1))
+    }
+
+    fn traffic_of(&self, name: &str) -> Result<([Port; 2], SimTime), Error> {
+        let start = self.traffic.iter().find(|(each, _)| each == name).map(|&(_, start)| start);
+        self.world.ports(name).zip(start).ok_or_else(|| {
+            let known = self.traffic.iter().map(|(each, _)| each.as_str()).collect::<Vec<_>>().join(", ");
+            Error::NoSuchEndpoints { name: name.to_owned(), known }
+        })
+    }
+
+    /// From now on what endpoints report of themselves ([`Endpoint::info`]) becomes rows of the table `endpoints`, at the
+    /// interval of the record.
+    pub fn record_info(&mut self) {
+        self.asked_next = self.world.now() + self.interval;
     }
 
     /// Random bytes for `part` of a transport: they depend on the seed of the run and on the name alone.
@@ -95,6 +137,11 @@ impl Network {
         let mut seed = Seed::default();
         self.streams.stream(part, "endpoint").fill_bytes(&mut seed);
         seed
+    }
+
+    /// `TCP_INFO` of the sender of a flow of TCP now; none before it has a socket.
+    pub fn tcp_info(&mut self, flow: &str) -> Option<TcpInfoRow> {
+        self.world.tcp_info(flow)
     }
 
     /// The time of the run.
@@ -109,26 +156,37 @@ impl Network {
 
     /// Everything happens up to `until`, or to the end of the run.
     pub fn run_until(&mut self, until: Duration) -> Result<(), Error> {
+        self.run_watched(until, &())
+    }
+
+    /// The same; `watch` may stop it.
+    pub fn run_watched(&mut self, until: Duration, watch: &dyn Watch) -> Result<(), Error> {
         let until = time(until).min(self.world.end());
         loop {
-            self.tell();
+            self.tell()?;
             self.call_all()?;
+            self.ask_all()?;
             if self.world.now() >= until {
                 return Ok(());
             }
-            let next = self.next_call().min(until);
-            self.world.advance_to(next)?;
+            let next = self.next_call().min(self.asked_next).min(until);
+            self.world.advance_watched(next, watch)?;
         }
     }
 
     /// Runs to the end, and gives the results.
-    pub fn finish(mut self) -> Result<Report, Error> {
-        self.run_until(self.end())?;
-        Ok(Report::of(self.world.finish()))
+    pub fn finish(self) -> Result<Report, Error> {
+        Ok(Report::of(self.outcome(&())?))
+    }
+
+    /// Runs to the end, and gives all that was recorded; `watch` may stop it.
+    pub fn outcome(mut self, watch: &dyn Watch) -> Result<Outcome, Error> {
+        self.run_watched(self.end(), watch)?;
+        Ok(self.world.finish())
     }
 
     /// Tells the endpoints what has happened.
-    fn tell(&mut self) {
+    fn tell(&mut self) -> Result<(), Error> {
         let now = self.now();
         let Network { world, attached, .. } = self;
         for happening in world.happenings() {
@@ -136,17 +194,20 @@ impl Network {
             let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
             if let Happening::Arrived { ecn, data, .. } = happening {
                 to.endpoint.receive(now, Received { data: &data, ecn });
+                to.check(now)?;
             }
             (to.is_due, to.calls) = (true, 0);
         }
+        Ok(())
     }
 
     /// Calls the endpoints that have something to do now.
     fn call_all(&mut self) -> Result<(), Error> {
         let now = self.world.now();
-        for each in &mut self.attached {
+        for each in self.attached.iter_mut().filter(|each| each.begins <= now) {
             if each.wanted <= now {
                 each.endpoint.expired(duration(now));
+                each.check(duration(now))?;
                 each.is_due = true;
                 each.calls += 1;
                 if each.calls > CALLS_AT_ONE_INSTANT {
@@ -157,6 +218,7 @@ impl Network {
             if std::mem::take(&mut each.is_due) {
                 each.send_all(&mut self.world)?;
                 each.wanted = each.endpoint.timeout().map_or(SimTime::NEVER, time);
+                each.check(duration(now))?;
                 if each.wanted > now {
                     each.calls = 0;
                 }
@@ -165,13 +227,40 @@ impl Network {
         Ok(())
     }
 
-    /// When the next endpoint wants to be called.
+    /// When the next endpoint begins or wants to be called.
     fn next_call(&self) -> SimTime {
-        self.attached.iter().map(|each| each.wanted).min().unwrap_or(SimTime::NEVER)
+        let now = self.world.now();
+        let wanted =
+            self.attached.iter().map(|each| if each.begins > now { each.begins } else { each.wanted });
+        wanted.min().unwrap_or(SimTime::NEVER)
+    }
+
+    /// Records what the endpoints report, if it is time.
+    fn ask_all(&mut self) -> Result<(), Error> {
+        let now = self.world.now();
+        if now < self.asked_next {
+            return Ok(());
+        }
+        self.asked_next = now + self.interval;
+        for each in self.attached.iter_mut().filter(|each| each.begins <= now) {
+            if let Some(info) = each.endpoint.info(duration(now)) {
+                self.world.record_endpoint(each.port, |t, flow, end| row(&info, t, flow, end));
+            }
+            each.check(duration(now))?;
+        }
+        Ok(())
     }
 }
 
 impl Attached {
+    /// An endpoint that cannot go on ends the run.
+    fn check(&mut self, now: Duration) -> Result<(), Error> {
+        match self.endpoint.failure() {
+            Some(reason) => Err(Error::Failed { name: self.name.clone(), now, reason }),
+            None => Ok(()),
+        }
+    }
+
     /// What is to be sent next, datagram by datagram.
     fn queue(&mut self, outgoing: Outgoing) {
         let Outgoing { data, ecn, departure, segment } = outgoing;
@@ -203,9 +292,29 @@ impl Attached {
                     }
                 }
             }
-            let Some(outgoing) = self.endpoint.transmit(duration(world.now())) else { return Ok(()) };
+            let now = duration(world.now());
+            let outgoing = self.endpoint.transmit(now);
+            self.check(now)?;
+            let Some(outgoing) = outgoing else { return Ok(()) };
             self.queue(outgoing);
         }
+    }
+}
+
+fn row(info: &Info, t: SimTime, flow: Name, end: &'static str) -> EndpointsRow {
+    let span = |value: Duration| Span::from_nanos(time(value).as_nanos());
+    EndpointsRow {
+        t,
+        flow,
+        end,
+        cwnd_bytes: info.cwnd.map(Bytes),
+        datagram_bytes: info.datagram.map(Bytes),
+        in_flight_bytes: info.in_flight.map(Bytes),
+        rtt: info.rtt.map(span),
+        min_rtt: info.min_rtt.map(span),
+        pacing_rate: info.pacing_bps.map(Rate::from_bits_per_sec),
+        read_bytes: info.read.map(Bytes),
+        lost: info.lost,
     }
 }
 

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tailback_net::{Ecn, Endpoint, Error, Link, Network, Outgoing, Plan, Received, Report};
+use tailback_net::{
+    Ecn, Endpoint, Error, Info, Link, Network, Outgoing, Plan, Received, Report, Scenario, SteeredRun,
+};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -249,4 +251,101 @@ fn seeds_depend_on_the_run_and_the_name() {
     assert_eq!(network(1).seed("quic/client"), network(1).seed("quic/client"));
     assert_ne!(network(1).seed("quic/client"), network(2).seed("quic/client"));
     assert_ne!(network(1).seed("quic/client"), network(1).seed("quic/server"));
+}
+
+/// Counts its calls, says what it knows of itself, and gives up at a time.
+struct GivesUp {
+    at: Duration,
+    calls: Rc<RefCell<u32>>,
+}
+
+impl Endpoint for GivesUp {
+    fn receive(&mut self, _now: Duration, _datagram: Received<'_>) {}
+
+    fn transmit(&mut self, _now: Duration) -> Option<Outgoing> {
+        *self.calls.borrow_mut() += 1;
+        None
+    }
+
+    fn timeout(&mut self) -> Option<Duration> {
+        Some(self.at)
+    }
+
+    fn info(&mut self, _now: Duration) -> Option<Info> {
+        Some(Info { cwnd: Some(12_000), rtt: Some(7 * MS), ..Info::default() })
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        (*self.calls.borrow() > 1).then(|| "it has no more to say".to_owned())
+    }
+}
+
+#[test]
+fn an_endpoint_that_cannot_go_on_ends_the_run_with_its_reason() {
+    let mut network = Network::of_plan(&plan(Link::new(10_000_000, MS))).unwrap();
+    network.attach("mine", GivesUp { at: 2 * SECOND, calls: Rc::default() }, Notes::default()).unwrap();
+    let error = network.run_until(5 * SECOND).unwrap_err();
+    assert_eq!(error.to_string(), "endpoints `mine` at 2 s: it has no more to say");
+}
+
+#[test]
+fn endpoints_are_not_called_before_their_traffic_starts() {
+    let json = r#"{"title": "", "seed": 1, "duration_ns": 3000000000, "qdiscs": [],
+        "hosts": [{"name": "a", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"},
+                  {"name": "b", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"}],
+        "links": [{"ends": [0, 1], "rate_bps": 10000000, "delay_ns": [0, 0], "mtu": 1500, "ring": 256, "bql": true}],
+        "traffic": [{"kind": "endpoint", "name": "mine", "from": 0, "to": 1, "start_ns": 1500000000}],
+        "record": {"interval_ns": 100000000, "tcp_info": "interval", "events": false}}"#;
+    let mut network = Network::of_json(json).unwrap();
+    let calls = Rc::<RefCell<u32>>::default();
+    network.attach("mine", GivesUp { at: 9 * SECOND, calls: calls.clone() }, Notes::default()).unwrap();
+    network.run_until(1499 * MS).unwrap();
+    assert_eq!(*calls.borrow(), 0);
+    network.run_until(1501 * MS).unwrap();
+    assert_eq!(*calls.borrow(), 1);
+}
+
+#[test]
+fn what_endpoints_report_is_recorded_at_each_interval_if_it_is_asked_for() {
+    let asked = |records: bool| {
+        let mut network = Network::of_plan(&plan(Link::new(10_000_000, MS))).unwrap();
+        network.attach("mine", GivesUp { at: 9 * SECOND, calls: Rc::default() }, Notes::default()).unwrap();
+        if records {
+            network.record_info();
+        }
+        network.finish().unwrap()
+    };
+    let report = asked(true);
+    assert_eq!(report.number("endpoints", "cwnd_bytes", 49), Some(12_000.0));
+    assert_eq!(report.number("endpoints", "rtt", 0), Some(7_000.0));
+    assert_eq!(report.number("endpoints", "min_rtt", 0), None);
+    assert_eq!(report.text("endpoints", "end", 0), Some("from"));
+    assert_eq!(asked(false).number("endpoints", "cwnd_bytes", 0), None);
+}
+
+#[test]
+fn a_steered_flow_has_the_window_that_was_set_and_keeps_it_after_a_loss() {
+    let json = r#"{"title": "", "seed": 1, "duration_ns": 4000000000, "qdiscs": [],
+        "hosts": [{"name": "a", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"},
+                  {"name": "b", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"}],
+        "links": [{"ends": [0, 1], "rate_bps": 10000000, "delay_ns": [10000000, 10000000], "mtu": 1500, "ring": 256,
+                   "bql": true, "netem": [{"loss": 43000000}, {}]}],
+        "controls": [{"name": "mine", "language": "steered", "sha256": "", "text": ""}],
+        "traffic": [{"kind": "tcp", "name": "upload", "from": 0, "to": 1, "start_ns": 0, "stop_ns": null, "bytes": null,
+                     "cc": {"name": "mine", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+                     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
+                                "notsent_lowat": null, "mss": null}}],
+        "record": {"interval_ns": 100000000, "tcp_info": "interval", "events": false}}"#;
+    let mut run = SteeredRun::of_scenario(&Scenario::from_json(json).unwrap(), "upload").unwrap();
+    let second = tailback_units::Span::from_secs(1);
+    let first = run.step(5, None, second).unwrap();
+    assert_eq!((first.lasted, first.info.unwrap().snd_cwnd.get()), (SECOND, 5));
+    let later = run.step(12, None, second).unwrap();
+    assert!(later.seen.lost > 0 && later.seen.acks > 100, "{later:?}");
+    assert_eq!(later.info.unwrap().snd_cwnd.get(), 12);
+    assert!(later.acked > first.acked);
+    run.step(12, None, second).unwrap();
+    assert!(!run.is_over());
+    run.step(12, None, second).unwrap();
+    assert!(run.is_over());
 }

@@ -19,6 +19,13 @@ create_exception!(
 
 create_exception!(
     tailback._core,
+    EndpointFailed,
+    PyException,
+    "An endpoint of the user raised an exception, which is the cause of this one."
+);
+
+create_exception!(
+    tailback._core,
     Unreadable,
     PyException,
     "A Parquet file whose rows cannot be read: why in a word, what it is about, and how much."
@@ -56,6 +63,22 @@ pub fn unfinished(error: &RunError) -> PyErr {
         RunError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         RunError::StandsStill { .. } => PyValueError::new_err(error.to_string()),
     }
+}
+
+/// A run with endpoints that did not reach its end.
+pub fn without_outcome(error: &tailback_net::Error) -> PyErr {
+    match error {
+        tailback_net::Error::Stopped(_) => Cancelled::new_err(error.to_string()),
+        tailback_net::Error::OutOfMemory(_) => PyMemoryError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// A run that an exception of the user's endpoint ended.
+pub fn endpoint_failed(py: Python<'_>, error: PyErr) -> PyErr {
+    let failed = EndpointFailed::new_err(error.to_string());
+    failed.set_cause(py, Some(error));
+    failed
 }
 
 /// A run that an exception of the user's control ended.

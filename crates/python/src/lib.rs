@@ -10,9 +10,11 @@ mod failure;
 #[cfg(target_os = "linux")]
 mod memory;
 mod own_control;
+mod own_endpoint;
 mod progress;
 mod registry;
 mod run;
+mod steps;
 mod table;
 
 use pyo3::prelude::*;
@@ -25,9 +27,11 @@ mod _core {
     #[pymodule_export]
     use super::drill::drill;
     #[pymodule_export]
-    use super::failure::{Cancelled, ControlFailed, Unreadable};
+    use super::failure::{Cancelled, ControlFailed, EndpointFailed, Unreadable};
     #[pymodule_export]
     use super::own_control::{FlowView, Sample};
+    #[pymodule_export]
+    use super::own_endpoint::EndpointSetup;
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
@@ -35,7 +39,9 @@ mod _core {
         congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks, sysctls,
     };
     #[pymodule_export]
-    use super::run::{check, run, serve_air, try_module, watch_over_modules};
+    use super::run::{check, run, run_with_endpoints, serve_air, try_module, watch_over_modules};
+    #[pymodule_export]
+    use super::steps::{Steps, step_all};
     #[pymodule_export]
     use super::table::{Table, TableFile};
 

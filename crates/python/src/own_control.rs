@@ -43,19 +43,19 @@ pub enum Modules {
 
 /// The first exception of the user's code.
 #[derive(Clone, Default)]
-struct Failed(Arc<Mutex<Option<PyErr>>>);
+pub struct Failed(Arc<Mutex<Option<PyErr>>>);
 
 impl Failed {
-    fn keep(&self, error: PyErr) {
+    pub fn keep(&self, error: PyErr) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
     }
 
-    fn is_set(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    fn take(&self) -> Option<PyErr> {
+    pub fn take(&self) -> Option<PyErr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

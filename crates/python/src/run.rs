@@ -7,12 +7,15 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailback_air::AirError;
+use tailback_library::Notes;
 use tailback_module::ModuleFile;
+use tailback_net::Network;
 use tailback_table::of_run;
 use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
 
-use crate::failure::{control_failed, guarded, unbuildable, unfinished};
-use crate::own_control::{Modules, PythonControls, UntilFailure};
+use crate::failure::{control_failed, endpoint_failed, guarded, unbuildable, unfinished, without_outcome};
+use crate::own_control::{Failed, Modules, PythonControls, UntilFailure};
+use crate::own_endpoint::{Endpoints, events};
 use crate::progress::Progress;
 use crate::table::{Table, bytes};
 
@@ -59,6 +62,47 @@ pub fn run<'py>(
     if !log.is_empty() {
         result.set_item("log", log)?;
     }
+    Ok(result)
+}
+
+/// Runs a scenario whose traffic has endpoints of the user, as `run` does. `endpoints` makes them: it takes the name of the
+/// file and the setup; it gives the path of a library, or an object. The process may crash in a library.
+#[pyfunction]
+pub fn run_with_endpoints<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    progress: &Bound<'py, Progress>,
+    controls: Option<Py<PyAny>>,
+    endpoints: Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let shared = progress.get().shared();
+    let before = Clocks::read(py)?;
+    let own = PythonControls::new(controls, Modules::Load);
+    let (failed, notes) = (Failed::default(), Notes::default());
+    let work = || {
+        let watch = UntilFailure { watch: &*shared, controls: &own };
+        let scenario = Scenario::from_json(scenario_json).map_err(tailback_net::Error::from)?;
+        let mut network = Network::of_scenario(&scenario, &own)?;
+        let made = Endpoints { make: &endpoints, failed: &failed, notes: &notes };
+        made.attach_all(&scenario, &mut network)?;
+        network.record_info();
+        network.outcome(&watch)
+    };
+    let outcome = py.detach(|| guarded(work))?;
+    if let Some(error) = failed.take() {
+        return Err(endpoint_failed(py, error));
+    }
+    if let Some(error) = own.take_failure() {
+        return Err(control_failed(py, error));
+    }
+    let outcome = outcome.map_err(|error| without_outcome(&error))?;
+    let spent = Clocks::read(py)?.since(&before);
+    shared.complete();
+    let result = result(py, outcome, &spent)?;
+    let (said, noted) = notes.take();
+    result.set_item("log", own.module_log())?;
+    result.set_item("said", said)?;
+    result.set_item("events", events(py, noted)?)?;
     Ok(result)
 }
 

@@ -31,10 +31,10 @@ pub mod tables;
 pub use columns::{Cells, Column, ColumnSpec, Kind, Table, TableSpec, Tables};
 pub use names::{Name, Names};
 pub use tables::{
-    Datagrams, DatagramsRow, Delays, DelaysRow, Events, EventsRow, Exchanges, ExchangesRow, Flows, FlowsRow,
-    Mpdus, MpdusRow, Objects, ObjectsRow, Packets, PacketsRow, Ping, PingRow, Qdisc, QdiscRow, Requests,
-    RequestsRow, Senders, SendersRow, Sojourns, SojournsRow, TcpInfo, TcpInfoRow, Udp, UdpRow, Video,
-    VideoRow, Wifi, WifiRow,
+    Datagrams, DatagramsRow, Delays, DelaysRow, Endpoints, EndpointsRow, Events, EventsRow, Exchanges,
+    ExchangesRow, Flows, FlowsRow, Mpdus, MpdusRow, Objects, ObjectsRow, Packets, PacketsRow, Ping, PingRow,
+    Qdisc, QdiscRow, Requests, RequestsRow, Senders, SendersRow, Sojourns, SojournsRow, TcpInfo, TcpInfoRow,
+    Udp, UdpRow, Video, VideoRow, Wifi, WifiRow,
 };
 
 /// Declares [`Record`] by its one list of tables: those that every run has, and those that some runs have.
@@ -102,6 +102,8 @@ record! {
         delays: Delays,
         /// Datagrams of calls and games; `None` without any.
         datagrams: Datagrams,
+        /// What endpoints of others report; `None` unless one does.
+        endpoints: Endpoints,
         /// Requests over TCP; `None` without any.
         requests: Requests,
         /// What the ends of requests, pages and videos have sent; `None` without any.

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod delays;
+mod endpoints;
 mod events;
 mod exchanges;
 mod flows;
@@ -20,6 +21,7 @@ mod wifi;
 
 pub use datagrams::{Datagrams, DatagramsRow};
 pub use delays::{Delays, DelaysRow};
+pub use endpoints::{Endpoints, EndpointsRow};
 pub use events::{Events, EventsRow};
 pub use exchanges::{Exchanges, ExchangesRow};
 pub use flows::{Flows, FlowsRow};

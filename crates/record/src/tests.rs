@@ -50,6 +50,7 @@ fn a_table_without_rows_still_has_its_columns() {
         udp: Some(Udp::default()),
         delays: Some(Delays::default()),
         datagrams: Some(Datagrams::default()),
+        endpoints: Some(Endpoints::default()),
         requests: Some(Requests::default()),
         exchanges: Some(Exchanges::default()),
         sojourns: Some(Sojourns::default()),

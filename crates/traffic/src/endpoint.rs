@@ -1,14 +1,14 @@
 //! Datagrams of a transport that is not part of the backend: whoever drives the run sends and receives them.
 //!
-//! Both ends send and receive by a UDP socket each. The simulator gives them to the caller of the crate `net`; tables count
-//! what goes from `from` to `to`.
+//! Both ends send and receive by a UDP socket each. The simulator gives them to the caller of the crate `net`, which has the
+//! endpoints or loads them from the library of the user; tables count what goes from `from` to `to`.
 
 use serde::Deserialize;
 
 use crate::Kind;
 use crate::calls::Nothing;
 use crate::check::Checked;
-use crate::connection::Carrier;
+use crate::connection::{Carrier, ParametersOfControl};
 
 /// A pair of datagram sockets for endpoints outside.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,6 +28,12 @@ pub struct EndpointTraffic {
     /// Code point of its packets; 0 unless given.
     #[serde(default)]
     pub dscp: u8,
+    /// The file of the user that both endpoints are in; none if the caller has them.
+    #[serde(default)]
+    pub library: Option<String>,
+    /// What it is told.
+    #[serde(default)]
+    pub options: ParametersOfControl,
 }
 
 impl Kind for EndpointTraffic {

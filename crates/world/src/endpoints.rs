@@ -12,7 +12,7 @@
 //! takes no time to read.
 
 use tailback_packet::{Ecn, SocketId};
-use tailback_units::SimTime;
+use tailback_units::{Delays, SimTime};
 
 /// The socket of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -56,6 +56,8 @@ pub(crate) struct Pair {
     pub(crate) ports: [Port; 2],
     /// Most bytes of a datagram.
     pub(crate) most: u32,
+    /// Of the datagrams that arrived at the second.
+    pub(crate) delays: Delays,
 }
 
 /// What is to be told to endpoints.
@@ -71,7 +73,12 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     pub(crate) fn add(&mut self, sockets: [SocketId; 2], name: &str, most: u32) {
-        self.pairs.push(Pair { name: name.to_owned(), ports: sockets.map(Port), most });
+        self.pairs.push(Pair {
+            name: name.to_owned(),
+            ports: sockets.map(Port),
+            most,
+            delays: Delays::default(),
+        });
     }
 
     pub(crate) fn is_told_nothing(&self) -> bool {

@@ -32,6 +32,7 @@ impl World {
         for conversation in std::mem::take(&mut self.present) {
             self.call_at_the_end(conversation);
         }
+        self.record_last_delays();
     }
 
     /// `TCP_INFO` of one socket now.
@@ -40,6 +41,16 @@ impl World {
         let flow = self.context.journal.conversation(socket);
         let row = tcp_info_row(self.context.now, flow, &self.sockets.tcp(socket).endpoint);
         self.context.journal.record.tcp_info.push(row);
+    }
+
+    /// `TCP_INFO` of the sending socket of the flow of this name now, once it is there.
+    pub fn tcp_info(&mut self, name: &str) -> Option<TcpInfoRow> {
+        let name = self.context.journal.record.names.give(name);
+        let found = self.conversations.iter().find(|each| each.name == name)?;
+        let socket = found.first_pair[0];
+        self.sockets.tcp_if_there(socket)?;
+        self.return_credits_to(socket);
+        Some(tcp_info_row(self.context.now, name, &self.sockets.tcp(socket).endpoint))
     }
 
     /// A sender has processed an ACK, and something is recorded then.

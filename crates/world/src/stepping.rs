@@ -2,12 +2,14 @@
 //! and endpoints send at that instant (`endpoints.rs`).
 
 use tailback_packet::{Ecn, Packet, Payload, SocketId};
-use tailback_units::{Bytes, SimTime};
+use tailback_record::EndpointsRow;
+use tailback_units::{Bytes, SimTime, Span};
 
 use crate::conversation::{Conversation, Sampled};
 use crate::endpoints::{Endpoints, Happening, Port, SendError};
+use crate::syscalls::delays_row;
 use crate::world::World;
-use crate::{Event, RunError};
+use crate::{Event, RunError, Watch};
 
 impl World {
     /// The ports of the `endpoint` traffic of this name: that of its first host, that of its second.
@@ -28,18 +30,39 @@ impl World {
     /// Processes all events up to `until`, or to the instant at which endpoints are to be told something, or to the end of
     /// the run; the time is then what it returns.
     pub fn advance_to(&mut self, until: SimTime) -> Result<SimTime, RunError> {
+        self.advance_watched(until, &())
+    }
+
+    /// The same; `watch` may stop it.
+    pub fn advance_watched(&mut self, until: SimTime, watch: &dyn Watch) -> Result<SimTime, RunError> {
         let until = until.min(self.end).max(self.context.now);
         let last =
             if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
         while self.endpoints.is_told_nothing() {
             self.pause_at(until);
-            if !self.process_next(last)? {
+            if !self.process_next(last, watch)? {
                 self.context.now = until;
                 break;
             }
         }
         self.steps.check()?;
         Ok(self.context.now)
+    }
+
+    /// The most bytes of a datagram of a port.
+    pub fn most(&self, port: Port) -> u32 {
+        self.endpoints.most(port)
+    }
+
+    /// Records what an endpoint reports of itself; `row` makes its row of the time, the name of its flow, and its end.
+    pub fn record_endpoint(
+        &mut self,
+        port: Port,
+        row: impl FnOnce(SimTime, tailback_record::Name, &'static str) -> EndpointsRow,
+    ) {
+        let end = if is_first(port.0) { "from" } else { "to" };
+        let row = row(self.context.now, self.context.journal.conversation(port.0), end);
+        self.context.journal.record.endpoints.get_or_insert_default().push(row);
     }
 
     /// What has happened to endpoints until now, in its order; [`World::advance_to`] goes on once it is taken.
@@ -80,7 +103,7 @@ impl World {
 
     /// The next event happens, unless it lies after `last`.
     #[inline(never)]
-    fn process_next(&mut self, last: SimTime) -> Result<bool, RunError> {
+    fn process_next(&mut self, last: SimTime, watch: &dyn Watch) -> Result<bool, RunError> {
         if !self.context.calendar.pass_to_next(last) {
             return Ok(false);
         }
@@ -90,9 +113,9 @@ impl World {
             self.endpoints.pause = None;
         }
         if self.events.count() {
-            self.check_between_events(event, &())?;
+            self.check_between_events(event, watch)?;
         }
-        self.dispatch(event, &())?;
+        self.dispatch(event, watch)?;
         Ok(true)
     }
 
@@ -111,9 +134,30 @@ impl World {
         if !is_first(packet.to) {
             let delay = self.context.now.since(sent);
             self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
+            self.count_delay(packet.to, delay);
         }
         self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
         self.context.keep_box(packet);
+    }
+
+    /// Counts the one-way delay of a datagram with those that are alike.
+    fn count_delay(&mut self, socket: SocketId, delay: Span) {
+        let flow = self.context.journal.conversation(socket);
+        let Some(pair) = self.endpoints.pairs.iter_mut().find(|pair| pair.ports[1].0 == socket) else {
+            return;
+        };
+        let rows = self.context.journal.record.delays.get_or_insert_default();
+        let delay_ns = delay.as_nanos().cast_signed();
+        pair.delays.count(self.context.now, delay_ns, |cell| rows.push(delays_row(&cell, flow)));
+    }
+
+    /// Records the delays that are still to be recorded.
+    pub(crate) fn record_last_delays(&mut self) {
+        for pair in &mut self.endpoints.pairs {
+            let flow = self.context.journal.conversation(pair.ports[1].0);
+            let rows = &mut self.context.journal.record.delays;
+            pair.delays.take(|cell| rows.get_or_insert_default().push(delays_row(&cell, flow)));
+        }
     }
 
     fn conversation_of(&mut self, socket: SocketId) -> &mut Conversation {

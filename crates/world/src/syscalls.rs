@@ -282,7 +282,7 @@ fn push(row: Row, now: SimTime, name: Name, tables: &mut Record) {
     }
 }
 
-fn delays_row(cell: &DelayCell, flow: Name) -> DelaysRow {
+pub(crate) fn delays_row(cell: &DelayCell, flow: Name) -> DelaysRow {
     DelaysRow {
         t: cell.last,
         flow,

@@ -124,6 +124,8 @@ def summary_of(theirs: Members, whole: Summary, run: Measured) -> dict[str, Any]
     found |= {"cwnd_segments": windows} if windows else {}
     holds = {flow: each for flow, each in whole.get("held", {}).items() if flow in own}
     found |= {"held": holds} if holds else {}
+    delays = {flow: each for flow, each in whole.get("udp_delay_ms", {}).items() if flow in own}
+    found |= {"udp_delay_ms": delays} if delays else {}
     found |= {} if airtime is None else {"airtime_share": airtime}
     return found | _of_sockets(flows, run) | _of_pings(theirs.pings, run)
 

@@ -1,4 +1,4 @@
-"""The process of a run with kernel modules (`modules.py`)."""
+"""The process of a run with kernel modules or endpoints of the user (`modules.py`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.backends.endpoints import Endpoints
 from tailback.backends.modules import PROGRESS, RESULT, TASK, words_of
 from tailback.backends.own_controls import TextControls
 from tailback.kernel.module import private_copy
 
 INTERVAL_S = 0.1
+
+ERRORS: dict[type[Exception], str] = {
+    _core.Cancelled: "cancelled", MemoryError: "memory", ValueError: "value", RuntimeError: "runtime",
+}  # fmt: skip
+"""The word of each error in a result (`modules.py`)."""
 
 
 def main() -> None:
@@ -45,21 +51,28 @@ def _run(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     threading.Thread(target=_tell, args=(progress, folder / PROGRESS, os.getppid()), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGVTALRM])
     controls = Controls(task["texts"], task["libraries"], folder)
+    endpoints = Endpoints(task["endpoints"], folder)
     try:
-        with controls.watched():
-            found = _core.run(task["scenario"], progress, controls)
-    except _core.Cancelled as error:
-        return {"error": "cancelled", "message": str(error)}
-    except MemoryError as error:
-        return {"error": "memory", "message": str(error)}
-    except ValueError as error:
-        return {"error": "value", "message": str(error)}
-    except RuntimeError as error:
-        return {"error": "runtime", "message": str(error)}
+        with controls.watched(), endpoints.watched():
+            found = _found(task, progress, controls, endpoints)
     except _core.ControlFailed as failed:
-        message = controls.described(failed.__cause__ or failed)
-        return {"error": "value", "message": f"the congestion control failed: {message}"}
+        return _wrong(f"the congestion control failed: {controls.described(failed.__cause__ or failed)}")
+    except _core.EndpointFailed as failed:
+        return _wrong(f"the endpoint failed: {endpoints.described(failed.__cause__ or failed)}")
+    except tuple(ERRORS) as error:
+        kind = next(word for known, word in ERRORS.items() if isinstance(error, known))
+        return {"error": kind, "message": str(error)}
     return {"result": dict(found)}
+
+
+def _wrong(message: str) -> dict[str, Any]:
+    return {"error": "value", "message": message}
+
+
+def _found(task: dict[str, Any], progress: _core.Progress, controls: Controls, endpoints: Endpoints) -> _core.Outcome:
+    if not task["endpoints"]:
+        return _core.run(task["scenario"], progress, controls)
+    return _core.run_with_endpoints(task["scenario"], progress, controls, endpoints)
 
 
 class Controls:

@@ -1,4 +1,5 @@
-"""Runs with kernel modules (`cc: {module: tcp_mine.c}`): each in a process of its own, because a module may crash.
+"""Runs with kernel modules (`cc: {module: tcp_mine.c}`) or endpoints of the user (`endpoint: ./libmine.so`): each in a
+process of its own, because foreign code may crash.
 
 The process is `python -m tailback.backends.module_process FOLDER`. Its task, its progress and its result are files in
 `FOLDER`.
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tailback import _core
 from tailback.backends.backend import KERNEL_WARNINGS, RunCancelled, RunFailed, Unsuitable
@@ -43,6 +44,12 @@ __all__ = ["check", "files_of", "modules", "run", "summary"]
 MARK = "tailback-module-failed"
 CRASHED = 86
 """The status of a process that reported the crash of a module (`crates/module/src/crash.rs`)."""
+
+ENDPOINT = "\ttailback_endpoint_"
+"""In the report of a crash: how the functions of a library begin."""
+
+ABORTED = "it called abort()"
+"""Whoever does says why before."""
 
 WARNING = "warning at "
 """How the glue begins what a kernel warns of (`kernel/module/glue.c`)."""
@@ -99,7 +106,7 @@ def _problem(library: Path, parameters: tuple[tuple[str, str], ...]) -> str | No
         (folder / TASK).write_text(json.dumps(task), encoding="utf-8")
         process = _started(folder)
         _, stderr = process.communicate()
-        return None if _outcome(process.returncode, stderr, folder, {}).get("ok") else _reason(folder, stderr)
+        return None if _outcome(process.returncode, stderr, folder, "try").get("ok") else _reason(folder, stderr)
 
 
 def run(task: Mapping[str, Any], progress: _core.Progress, found: Mapping[str, Module]) -> dict[str, Any]:
@@ -114,7 +121,7 @@ def run(task: Mapping[str, Any], progress: _core.Progress, found: Mapping[str, M
             with mmap.mmap(file.fileno(), 8) as shared:
                 process = _started(folder)
                 stderr = _watched(process, progress, shared)
-        outcome = _outcome(process.returncode, stderr, folder, found)
+        outcome = _outcome(process.returncode, stderr, folder, "run")
     if "error" in outcome:
         kinds = {"memory": MemoryError, "value": ValueError, "runtime": RuntimeError, "cancelled": RunCancelled}
         raise kinds[outcome["error"]](outcome["message"])
@@ -154,13 +161,14 @@ def _watched(process: subprocess.Popen[str], progress: _core.Progress, shared: m
             process.communicate()
 
 
-def _outcome(status: int, stderr: str, folder: Path, found: Mapping[str, Module]) -> dict[str, Any]:
+def _outcome(status: int, stderr: str, folder: Path, task: Literal["run", "try"]) -> dict[str, Any]:
     if status == 0:
         outcome: dict[str, Any] = pickle.loads((folder / RESULT).read_bytes())
         return outcome
-    if not found:
+    if task == "try":
         return {}
-    raise RunFailed(f"the congestion control failed: {_crash(stderr, status)}")
+    what = "the endpoint" if ENDPOINT in stderr else "the congestion control"
+    raise RunFailed(f"{what} failed: {_crash(stderr, status)}")
 
 
 def _reason(folder: Path, stderr: str) -> str:
@@ -178,6 +186,8 @@ def _crash(stderr: str, status: int) -> str:
     _, what, member, now, path, offset = line.split("\t")
     name = Path(path).name
     where = place(Path(path), offset) if path else None
+    if what == ABORTED:
+        what = f"{what} ({said})" if (said := stderr[: stderr.index(MARK)].strip()[-500:]) else what
     call = f" in its call `{member}`" if member else ""
     told = f"{what},{call} at {int(now) / 1e9:.6f} s"
     return f"{where or name}: {told}" if where or name else told

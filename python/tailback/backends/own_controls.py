@@ -11,7 +11,7 @@ import json
 import sys
 import traceback
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -80,6 +80,15 @@ class OwnControls(TextControls):
 
 def _class_in(name: str, text: str) -> type:
     """Executes a file; returns the class that is the control."""
+    last = classes_in(name, text, ACTS)
+    if len(last) != 1:
+        found = ", ".join(f"`{each.__name__}`" for each in last) or "none"
+        raise ControlWrong(f"{name} has to have one class with `on_ack` or `cong_control`; it has {found}")
+    return _checked(last[0], name)
+
+
+def classes_in(name: str, text: str, methods: Collection[str]) -> list[type]:
+    """Executes a file; returns its classes with one of the methods that are no base of another."""
     module = types.ModuleType(f"{PurePath(name).stem}_{next(_numbers)}")
     # Dataclasses look their module up while their class is made.
     sys.modules[module.__name__] = module
@@ -88,12 +97,8 @@ def _class_in(name: str, text: str) -> type:
     finally:
         del sys.modules[module.__name__]
     own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
-    acting = [each for each in dict.fromkeys(own) if any(hasattr(each, method) for method in ACTS)]
-    last = [each for each in acting if not any(other is not each and issubclass(other, each) for other in acting)]
-    if len(last) != 1:
-        found = ", ".join(f"`{each.__name__}`" for each in last) or "none"
-        raise ControlWrong(f"{name} has to have one class with `on_ack` or `cong_control`; it has {found}")
-    return _checked(last[0], name)
+    acting = [each for each in dict.fromkeys(own) if any(hasattr(each, method) for method in methods)]
+    return [each for each in acting if not any(other is not each and issubclass(other, each) for other in acting)]
 
 
 def _checked(control: type, name: str) -> type:

@@ -112,8 +112,9 @@ def _refuse_programs(scenario: Scenario) -> None:
 
 
 def _text_of(scenario: Scenario) -> str:
-    """What the simulator reads. The kernel of a file is the one whose headers its modules are compiled with."""
-    return to_text(structs.replace(scenario, kernel=None)).decode()
+    """What the simulator reads. The kernel of a file is the one whose headers its modules are compiled with; files of
+    endpoints are loaded by the process of their run."""
+    return to_text(structs.replace(scenario, kernel=None, endpoints=())).decode()
 
 
 def _modules(scenario: Scenario) -> "Mapping[str, Module]":
@@ -128,17 +129,19 @@ def _modules(scenario: Scenario) -> "Mapping[str, Module]":
 def _simulate(
     scenario: Scenario, progress: _core.Progress, controls: OwnControls, made: "Mapping[str, Module]"
 ) -> Mapping[str, Any]:
-    """What the simulator gives back; with kernel modules it runs in a process of its own."""
+    """What the simulator gives back; with kernel modules or endpoints it runs in a process of its own."""
     text = _text_of(scenario)
-    if not made:
+    if not made and not scenario.endpoints:
         with controls.watched():
             return _core.run(text, progress, *_control_arguments(controls))
-    from tailback.backends import modules
+    from tailback.backends import endpoints, modules
 
     texts = {source.name: source.text for source in scenario.controls}
-    found = modules.run({"scenario": text, "texts": texts}, progress, made)
+    task = {"scenario": text, "texts": texts, "endpoints": {each.name: each.content for each in scenario.endpoints}}
+    found = modules.run(task, progress, made)
     log = found.get("log", ())
-    return {**found, "notes": modules.summary(made, log), "files": modules.files_of(log)}
+    notes = modules.summary(made, log) if made else {}
+    return {**found, "notes": notes, "files": {**modules.files_of(log), **endpoints.files_of(found)}}
 
 
 def _control_arguments(controls: OwnControls) -> tuple[OwnControls, ...]:

@@ -113,11 +113,11 @@ def _damage(found: Results) -> Iterator[TableVerdict]:
 
 
 def _check_code(found: Results) -> None:
-    controls = {each.name for run in found.runs for each in run.scenario.controls}
+    controls = {name for run in found.runs for name in run.scenario.code}
     controls |= {each.argv[0] for run in found.runs for each in run.scenario.programs}
     if controls and not trust.is_given():
         names = ", ".join(f"`{name}`" for name in sorted(controls))
-        hint = "it is in `controls` and `programs` of each manifest; if you trust it: --trust"
+        hint = "it is in `controls`, `endpoints` and `programs` of each manifest; if you trust it: --trust"
         raise BundleWrong(f"`{found.path}` would execute code that it contains: {names}\n  hint: {hint}")
 
 

@@ -39,7 +39,7 @@ def check_all(runs: Iterable[Planned], backend: Backend, code: Code = "executed"
         # Repetitions differ only in their seeds.
         if run.repetition == 1:
             found = backend_for(backend, run.scenario)
-            if code == "executed" or not run.scenario.controls:
+            if code == "executed" or not run.scenario.code:
                 found.check(run.scenario)
             else:
                 found.check_without_code(run.scenario)
@@ -47,7 +47,7 @@ def check_all(runs: Iterable[Planned], backend: Backend, code: Code = "executed"
 
 def code_in(runs: Iterable[Planned]) -> list[str]:
     """The names of the files whose code the runs execute."""
-    return list(dict.fromkeys(source.name for run in runs for source in run.scenario.controls))
+    return list(dict.fromkeys(name for run in runs for name in run.scenario.code))
 
 
 def programs_in(runs: Iterable[Planned]) -> list[str]:

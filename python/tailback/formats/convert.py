@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from tailback.formats import flent, pcap, summaries, teacup
+from tailback.formats import flent, pcap, qlog, summaries, teacup
 from tailback.formats.errors import NotReadable
 from tailback.limits import FileRefused, read_regular
 from tailback.results import Results
@@ -16,7 +16,7 @@ TABLES = ("flows", "tcp_info", "ping", "qdisc", "events")
 
 Import = Callable[[Sequence[Path], Path, Mapping[str, str]], Path]
 
-IMPORTS: Mapping[str, Import] = {"flent": flent.import_files, "pcap": pcap.import_files}
+IMPORTS: Mapping[str, Import] = {"flent": flent.import_files, "pcap": pcap.import_files, "qlog": qlog.import_files}
 """Importers by format."""
 
 

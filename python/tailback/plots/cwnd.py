@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, gaps, kinds, layout, lines, many
+from tailback.plots import bins, gaps, kinds, layout, lines, many, senders
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -32,7 +32,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     firsts = [runs[0] for _, runs in results.configurations if _has_windows(runs[0])]
     if not firsts:
         raise lacking(results.path, "TCP flow", "tcp")
-    flows = [(run, list(run.tcp_info["flow"].unique())) for run in firsts]
+    flows = [(run, list(senders.samples(run)["flow"].unique())) for run in firsts]
     series = many.lines_of(flows)
     if series is None:
         parts = [_cwnd_samples(run) for run in firsts]
@@ -43,7 +43,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _has_windows(run: RunResult) -> bool:
     """Whether the run has windows, which imported results may not have."""
-    return run.has("tcp_info") and bool(run.tcp_info["snd_cwnd"].notna().any())
+    return bool(senders.samples(run)["snd_cwnd"].notna().any())
 
 
 def _of_many(run: RunResult, series: many.Series, choice: Choice) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def _of_many(run: RunResult, series: many.Series, choice: Choice) -> pd.DataFram
 
 
 def _cwnd_samples(run: RunResult) -> pd.DataFrame:
-    info = run.tcp_info
+    info = senders.samples(run)
     start, end = (edge / NANOSECONDS for edge in run.window_ns)
     measured = (info["t"] >= start) & (info["t"] < end)
     values = {"t": info["t"], "value": info["snd_cwnd"].astype(float), "measured": measured}

@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, gaps, kinds, labels, layout, many, style
+from tailback.plots import bins, gaps, kinds, labels, layout, many, senders, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
@@ -116,7 +116,7 @@ class Read(Struct, frozen=True):
 
 def _flows(run: RunResult) -> list[str]:
     """The flows that have sent or received something."""
-    tables = [run.tcp_info] if run.has("tcp_info") else []
+    tables = [senders.samples(run)]
     tables += [run.flows] if run.has("flows") else []
     return list(dict.fromkeys(flow for table in tables for flow in table["flow"].unique()))
 
@@ -142,9 +142,10 @@ def _of_run(read: Read) -> pd.DataFrame:
 
 def _rtt(read: Read) -> list[pd.DataFrame]:
     run, parts = read.run, []
-    if run.has("tcp_info"):
+    sampled = senders.samples(run)
+    if len(sampled):
         if read.flows is None:
-            known = run.tcp_info[run.tcp_info["rtt"] > 0]
+            known = sampled[sampled["rtt"] > 0]
             parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
         else:
             instants = over_time(run)
@@ -171,11 +172,12 @@ def _ping_names(names: "pd.Series[str]") -> "pd.Series[str]":
 def _cwnd(read: Read) -> list[pd.DataFrame]:
     run = read.run
     # Imported results have RTT without windows.
-    if not run.has("tcp_info") or run.tcp_info["snd_cwnd"].isna().all():
+    sampled = senders.samples(run)
+    if sampled["snd_cwnd"].isna().all():
         return []
     if read.flows is not None:
         return [_over(CWND, _means(read, over_time(run), "flow", "snd_cwnd"), read.flows)]
-    return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
+    return [_series(CWND, sampled["flow"], sampled["t"], sampled["snd_cwnd"])]
 
 
 def _means(read: Read, samples: Any, name: str, column: str) -> many.Cells:

@@ -41,7 +41,7 @@ def to_json(scenario: Scenario) -> dict[str, Any]:
 def to_text(scenario: Scenario, order: Order = "of fields") -> bytes:
     """The text of `to_json` without spaces, in UTF-8."""
     document = _document(scenario)
-    if scenario.controls:
+    if scenario.controls or scenario.endpoints:
         # Digests were made of the fractions among their parameters as Python writes them: 1e-05, not 0.00001.
         whole = msgspec.json.decode(msgspec.json.encode(document))
         in_order = json.dumps(whole, sort_keys=order == "alphabetical", separators=(",", ":"), ensure_ascii=False)

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from tailback.resolved.devices import Device
 from tailback.resolved.fields import Nanoseconds, Part, no_options, written
 from tailback.resolved.links import Link, Route, Trace
-from tailback.resolved.programs import Program
+from tailback.resolved.programs import BroughtFile, Program
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
 from tailback.resolved.traffic import Connection, Control, Flow, Observed, Ping, Tcp, Traffic, Udp
 from tailback.resolved.wifi import Cell
@@ -77,6 +77,8 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     cells: tuple[Cell, ...] = ()
     controls: tuple[ControlSource, ...] = ()
     """The controls that the user wrote; flows refer to them by name."""
+    endpoints: tuple[BroughtFile, ...] = ()
+    """The files of the user with endpoints; traffic refers to them by name."""
     qdiscs: tuple[AttachedQdisc, ...] = written(())
     traffic: tuple[Entry_co, ...]
     record: Record
@@ -102,6 +104,11 @@ class Scenario(Part, Generic[Entry_co], frozen=True, kw_only=True, dict=True):
     def tcp(self) -> list[Tcp]:
         """The TCP connections that carry bulk data."""
         return [entry for entry in self.traffic if isinstance(entry, Tcp)]
+
+    @property
+    def code(self) -> list[str]:
+        """The names of the files of the user that running it executes."""
+        return [*(each.name for each in self.controls), *(each.name for each in self.endpoints)]
 
     @property
     def flows(self) -> list[Flow]:
@@ -204,4 +211,4 @@ def without_controls(scenario: Scenario) -> Scenario:
         for flow in scenario.traffic
     )
     # The kernel is that of the headers of the modules.
-    return replace(scenario, traffic=traffic, controls=(), kernel=None)
+    return replace(scenario, traffic=traffic, controls=(), endpoints=(), kernel=None)

@@ -285,10 +285,36 @@ class Observed(Part, frozen=True, kw_only=True):
     cc: NamedControl | None = None
 
 
+class Endpoint(Entry, frozen=True, kw_only=True, tag="endpoint"):
+    """Datagrams of a transport of the user, whose two endpoints are in one file."""
+
+    kind: ClassVar[str] = "endpoint"
+    transport: ClassVar[Transport] = "udp"
+
+    name: str
+    source: int = field(name="from")
+    target: int = field(name="to")
+    start_ns: int
+    sndbuf: int | None = None
+    dscp: int = 0
+    library: str
+    """The name of one of the scenario's `endpoints`."""
+    options: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+
+    @property
+    def stop_ns(self) -> None:
+        """It lasts as long as the run."""
+
+    def refused(self) -> Iterator[Refusal]:
+        """The features of it that only the simulator supports."""
+        what = f"`{self.name}` is a transport in a library (`{self.library}`), which has no sockets of a kernel"
+        yield what, "run it on the simulator, --backend sim; the nearest here is its program: {program: HOST, run: ...}"
+
+
 Connection: TypeAlias = Tcp | Request | Page | Video
 """Traffic over TCP."""
 
-Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video
+Flow: TypeAlias = Tcp | Udp | Ping | Request | Page | Video | Endpoint
 """The kinds of traffic of a run."""
 
 FLOWS: tuple[type[Flow], ...] = get_args(Flow)

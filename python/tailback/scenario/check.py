@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tailback.scenario import cells, defaults, links, names, traffic
-from tailback.scenario.flows import flows, kind_of, own_sources
+from tailback.scenario.flows import flows, kind_of, own_endpoints, own_sources
 from tailback.scenario.hops import cell_names, network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
@@ -70,10 +70,13 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
 def _own_controls(keys: Keys) -> Iterator[Problem]:
     """Files of controls are known by their names, so two of them need two names."""
     seen: dict[str, str] = {}
+    hint = "rename one of the two files"
     for source in own_sources(keys):
         if seen.setdefault(source.name, source.sha256) != source.sha256:
-            hint = "rename one of the two files"
             yield Problem(("cc",), f"two flows have controls of different files named `{source.name}`", hint)
+    for each in own_endpoints(keys):
+        if seen.setdefault(each.name, each.sha256) != each.sha256:
+            yield Problem(("traffic",), f"two entries have different files named `{each.name}`", hint)
 
 
 def _captured(keys: Keys, network: Network) -> Iterator[Problem]:

@@ -31,7 +31,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback import qdiscs
-from tailback.resolved import ControlSource, Offloads, SmallQueue
+from tailback.resolved import BroughtFile, ControlSource, Offloads, SmallQueue
 from tailback.scenario import sides, traffic
 from tailback.scenario.arrivals import Sizes
 from tailback.scenario.cache import cached
@@ -392,6 +392,13 @@ def own_sources(keys: Keys) -> tuple[ControlSource, ...]:
     """The files of controls that the user wrote, each once."""
     found = [flow.cc.source for flow in flows(keys) if isinstance(flow, Bulk) and flow.cc.source is not None]
     return tuple({(source.name, source.sha256): source for source in found}.values())
+
+
+def own_endpoints(keys: Keys) -> tuple[BroughtFile, ...]:
+    """The files of endpoints that the user wrote, each once."""
+    named = (getattr(entry, "endpoint", None) for entry in keys.traffic)
+    found = [file for file in named if isinstance(file, BroughtFile)]
+    return tuple({(each.name, each.sha256): each for each in found}.values())
 
 
 def _file_control(keys: Keys, sender: str) -> Algorithm:

@@ -11,15 +11,15 @@ Concerns = Literal["all", "bulk", "over tcp", "sending", "filling", "data", "ech
 """The traffic that a warning is about."""
 
 KINDS: Mapping[Concerns, tuple[str, ...]] = {
-    "all": ("tcp", "udp", "ping", "call", "game", "request", "page", "video"),
+    "all": ("tcp", "udp", "ping", "call", "game", "request", "page", "video", "endpoint"),
     # Lasting TCP flows, whose window fills a queue or is in slow start.
     "bulk": ("tcp",),
     "over tcp": ("tcp", "request", "page", "video"),
     # Those that send as much as their socket accepts.
-    "sending": ("tcp", "udp", "request", "page", "video"),
+    "sending": ("tcp", "udp", "request", "page", "video", "endpoint"),
     # Those that may fill a path for long.
-    "filling": ("tcp", "udp"),
-    "data": ("tcp", "udp", "call", "game", "request", "page", "video"),
+    "filling": ("tcp", "udp", "endpoint"),
+    "data": ("tcp", "udp", "call", "game", "request", "page", "video", "endpoint"),
     "echoes": ("ping",),
     # Those of which it is a result how long they take.
     "ending": ("tcp", "page"),

@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
 from tailback.scenario import defaults, names, sides, traffic, wifi
-from tailback.scenario.flows import flows, offloads_of, own_sources
+from tailback.scenario.flows import flows, offloads_of, own_endpoints, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Keys, Link, Nic, Wifi
@@ -46,6 +46,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         routes=tuple(_routes(network)),
         cells=tuple(_cells(keys, network)),
         controls=own_sources(keys),
+        endpoints=own_endpoints(keys),
         qdiscs=tuple(_qdisc(device, root, network) for device, root in keys.qdiscs.items()),
         traffic=tuple(connection for flow in flows(keys) for connection in _connections(flow, network, seed)),
         record=_record(keys, network),

@@ -19,7 +19,7 @@ PACKAGE = Path(tailback.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
 ONLY_IN_TESTS = ("scipy", "statsmodels", "pytest", "hypothesis")
 DRAW = {"plots", "report", "duels", "assess", "search", "papers"}
-MAY = {"matplotlib": DRAW, "starlette": {"lab"}, "uvicorn": {"lab"}}
+MAY = {"gymnasium": {"gym"}, "matplotlib": DRAW, "starlette": {"lab"}, "uvicorn": {"lab"}}
 """The rooms that may import an optional library when they are imported."""
 
 WITHOUT = """

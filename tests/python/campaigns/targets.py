@@ -147,6 +147,10 @@ def _flent(content: bytes, folder: Path) -> object:
     return _imported("flent", _file(folder, "x.flent.gz", content), folder)
 
 
+def _qlog(content: bytes, folder: Path) -> object:
+    return _imported("qlog", _file(folder, "x.qlog", content), folder)
+
+
 def _capture(content: bytes, folder: Path) -> object:
     return _imported("pcap", _file(folder, "x.pcap", content), folder)
 
@@ -262,6 +266,16 @@ SETTINGS = seeds.lines(
 
 BOUNDS = seeds.lines("ping p99 < 10ms and goodput up > 50mbit and jain > 90%", "tcp_rtt_up_ms.p90 < 3ms and drops < 5")
 
+QLOGS = [
+    b'{"qlog_version": "0.3", "traces": [{"vantage_point": {"type": "client"}, "events": [{"time": 5, "name": '
+    b'"transport:packet_sent", "data": {"raw": {"length": 1252}}}, {"time": 45.5, "name": "recovery:metrics_updated", '
+    b'"data": {"congestion_window": 14520, "smoothed_rtt": 40.5, "pacing_rate": 3000000}}]}]}',
+    b'\x1e{"qlog_version": "0.3", "trace": {"common_fields": {"time_format": "delta"}}}\n'
+    b'\x1e{"time": 3, "name": "quic:packet_received", "data": {"header": {"packet_size": 60}}}\n'
+    b'\x1e{"time": 4, "name": "quic:packet_lost", "data": {}}\n',
+]
+
+
 TARGETS: tuple[Target, ...] = (
     Target("word", _word, (WordError,), lambda: WORDS, 1000),
     Target("discipline", _discipline, (WordError,), lambda: DISCIPLINES, 500),
@@ -276,6 +290,7 @@ TARGETS: tuple[Target, ...] = (
     Target("stamps", _stamps, (WordError,), lambda: seeds.lines("0\n5\n5\n1000\n", "1\r\n2\r\n"), 500),
     Target("testbed", _testbed, (ScenarioError,), seeds.testbeds, 60),
     Target("flent", _flent, (formats.NotReadable,), seeds.flent, 40),
+    Target("qlog", _qlog, (formats.NotReadable,), lambda: QLOGS, 60),
     Target("capture", _capture, (formats.NotReadable,), seeds.captures, 40),
     Target("teacup", _teacup, (formats.NotReadable,), _teacups, 10),
     Target("configuration", _configuration, (formats.NotReadable,), _teacups, 40),

@@ -11,6 +11,7 @@ import yaml
 
 from tailback import scenario
 from tailback.backends.linux import suitable
+from tailback.scenario.traffic.endpoint import Endpoint
 from tailback.scenario.traffic.program import Program
 
 FOLDER = Path(__file__).parents[3] / "experiments" / "conformance"
@@ -33,6 +34,10 @@ UNTOUCHED = {
     "Measure.packets": "a kernel is not seen from inside",
     "Keys.expect": "conditions on the results, the same for every backend",
     "Keys.clock": "the simulator refuses it",
+    **dict.fromkeys(
+        (f"Endpoint.{field.alias or key}" for key, field in Endpoint.model_fields.items()),
+        "kernels refuse a library; tests/python/backends/test_endpoints.py runs some",
+    ),
     **dict.fromkeys(
         (f"Program.{key}" for key in Program.model_fields),
         "the simulator refuses programs; tests/python/backends/uml/test_programs.py runs them",
@@ -80,6 +85,7 @@ KINDS = {
         "video": "Video",
         "game": "Game",
         "preset": "Preset",
+        "endpoint": "Endpoint",
     },
 }
 """The section of an entry, by the key that it must have."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ def links(entry: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, ...]]:
     return experiment(links=[entry]), ("links", 0)
 
 
+ENDPOINT = Path(__file__).parents[3] / "examples" / "transports" / "python" / "aimd.py"
+
 PLACES: Mapping[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "Keys": (experiment(), ()),
     "Host": (experiment(hosts={"client": {}}), ("hosts", "client")),
@@ -56,6 +59,7 @@ PLACES: Mapping[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "Request": traffic({"request": "client -> server", "answer": "10kb"}),
     "Video": traffic({"video": "client -> server"}),
     "Program": traffic({"program": "client", "run": "ls"}),
+    "Endpoint": traffic({"endpoint": str(ENDPOINT), "from": "client", "to": "server"}),
     "Preset": traffic({"preset": "rrul", "hosts": ["client", "server"]}),
 }
 """An experiment with each mapping of the schema, and where it stands."""
@@ -65,8 +69,8 @@ WRONG = ["5 parsecs", "-5ms", "-1mbit", "9" * 30 + "s", "9" * 30, "５ms", "٥mb
          {"a": {"b": 1}}, None]  # fmt: skip
 
 TELLS = frozenset(
-    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "program", "preset", "wifi", "lan", "ends",
-     "dumbbell", "parking_lot", "star")
+    ("tcp", "udp", "ping", "call", "game", "page", "request", "video", "endpoint", "program", "preset", "wifi", "lan",
+     "ends", "dumbbell", "parking_lot", "star")
 )  # fmt: skip
 """Keys that tell what an entry is. With a wrong word it may be nothing, and then no other key is looked at."""
 

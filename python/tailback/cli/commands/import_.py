@@ -68,17 +68,18 @@ NAMES = {"window": "--window", "flows": "--flow", "ports": "--port", "delay_firs
 
 def import_(
     kind: Annotated[
-        str, typer.Argument(metavar="flent|pcap|teacup", help="The kind of the files.", show_default=False)
+        str, typer.Argument(metavar="flent|pcap|qlog|teacup", help="The kind of the files.", show_default=False)
     ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
     written: Written,
     capture: Capture,
     configuration: Configuration,
 ) -> None:
-    """Import Flent files or captures as results, or a TEACUP configuration as an experiment.
+    """Import Flent files, captures or qlogs as results, or a TEACUP configuration as an experiment.
 
-    flent FILE...: each data file becomes a run. pcap A [B]: a capture, or two from both ends of a path, the sender's
-    first; prints what was found, taken and left out. teacup config.py: an experiment and a testbed file.
+    flent FILE...: each data file becomes a run. qlog FILE...: each file of a QUIC stack becomes a run. pcap A [B]: a
+    capture, or two from both ends of a path, the sender's first; prints what was found, taken and left out.
+    teacup config.py: an experiment and a testbed file.
     """
     from tailback import formats
     from tailback.cli import captured, show

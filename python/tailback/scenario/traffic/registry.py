@@ -5,7 +5,7 @@ from tailback.scenario.traffic.kind import Kind
 from tailback.scenario.values import Section
 
 KINDS: OnDemand[Kind] = OnDemand(
-    "tailback.scenario.traffic", "tcp", "udp", "ping", "call", "game", "request", "page", "video"
+    "tailback.scenario.traffic", "tcp", "udp", "ping", "call", "game", "request", "page", "video", "endpoint"
 )
 
 
