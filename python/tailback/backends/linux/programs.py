@@ -236,7 +236,7 @@ def left(scenario: Scenario, folder: Path, found: Mapping[str, pd.DataFrame]) ->
         contents = {name: (folder / there).read_bytes() for name, there in own.items()}
         files |= contents
         theirs = [flow for flow in connections if flow["program"] == program.name]
-        reported = own_figures.figures(contents[f"{program.name}.stdout"])
+        reported = own_figures.figures_of(contents)
         more = {"connections": theirs, "reported": reported}
         entries.append(_entry(scenario, program, each, contents) | {key: value for key, value in more.items() if value})
     merged = {**found, **_merged(folder, found, connections)}
