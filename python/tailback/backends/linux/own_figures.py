@@ -1,5 +1,5 @@
 """The figures that a program prints of itself or writes into a file: iperf3's JSON (`-J`), what `curl -w '%{json}'`
-writes, the data file of Flent; netperf, h2load and dnsperf as they are (`own_texts.py`).
+writes, the data file of Flent, an object of numbers; netperf, h2load and dnsperf as they are (`own_texts.py`).
 
 They stand beside those of the device; a text of another form has none.
 """
@@ -10,7 +10,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from tailback.backends.linux import own_texts
@@ -94,21 +94,25 @@ def _curl(document: Mapping[str, Any]) -> dict[str, float]:
 
 
 FLENT = {
-    "up_mbps": (("TCP upload sum", "TCP upload"), fmean),
-    "down_mbps": (("TCP download sum", "TCP download"), fmean),
-    "ping_ms": (("Ping (ms) ICMP", "Ping (ms) avg", "Ping"), median),
+    "up_mbps": ("TCP upload sum", "TCP upload"),
+    "down_mbps": ("TCP download sum", "TCP download"),
+    "ping_mean_ms": ("Ping (ms) ICMP", "Ping"),
 }
-"""The series of Flent's tests that are read, the first that a file has, and what is made of each."""
+"""The series of Flent's tests that are read: the first that a file has."""
 
 
 def _flent(document: Mapping[str, Any]) -> dict[str, float]:
-    """Means of the rates and the median of the ping over the grid of a data file. [flent flent/resultset.py]"""
-    document["metadata"]["NAME"]
+    """The means of a data file, which Flent takes from its programs; without them, those over the grid.
+    [flent flent/resultset.py]
+    """
+    means = document["metadata"].get("SERIES_META", {})
+    results = document["results"] if "NAME" in document["metadata"] else {}
     found = {}
-    for name, (series, over) in FLENT.items():
-        values = next(filter(None, (_numbers(document["results"].get(each, ())) for each in series)), None)
-        if values:
-            found[name] = over(values)
+    for name, series in FLENT.items():
+        there = next((each for each in series if _numbers(results.get(each, ()))), None)
+        if there is not None:
+            mean = means.get(there, {}).get("MEAN_VALUE")
+            found[name] = fmean(_numbers(results[there])) if mean is None else float(mean)
     return found
 
 
@@ -116,4 +120,18 @@ def _numbers(values: Any) -> list[float]:
     return [float(value) for value in values if value is not None]
 
 
-READERS: tuple[Callable[[Mapping[str, Any]], dict[str, float]], ...] = (_iperf3, _curl, _flent)
+MOST_OWN = 50
+"""Figures of a program that prints them in our form."""
+
+
+def _own(document: Mapping[str, Any]) -> dict[str, float]:
+    """An object of numbers only: how a program of the user reports what it likes."""
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in document.values())
+    return (
+        {str(name): float(value) for name, value in document.items()}
+        if are_numbers and len(document) <= MOST_OWN
+        else {}
+    )
+
+
+READERS: tuple[Callable[[Mapping[str, Any]], dict[str, float]], ...] = (_iperf3, _curl, _flent, _own)

@@ -15,10 +15,10 @@ FLENT = {
     "results": {
         "TCP upload sum": [None, 8.0, 10.0],
         "TCP download sum": [40.0, 42.0, None],
-        "Ping (ms) ICMP": [],
-        "Ping (ms) avg": [20.0, 30.0, 90.0],
+        "Ping (ms) ICMP": [20.0, 30.0, 90.0],
     },
 }
+MEANS = {**FLENT, "metadata": {"NAME": "rrul", "SERIES_META": {"TCP upload sum": {"MEAN_VALUE": 8.5}}}}
 NETPERF = """\
 MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to server () port 0 AF_INET
 Recv   Send    Send
@@ -63,8 +63,9 @@ KNOWN: dict[str, tuple[bytes, dict[str, float]]] = {
         b"a page\n" + json.dumps(CURL).encode() + b"\n",
         {"total_ms": 2000.0, "first_byte_ms": 500.0, "bytes": 1e6, "status": 200.0, "goodput_mbps": 4.0},
     ),
-    "Flent": (packed(FLENT), {"up_mbps": 9.0, "down_mbps": 41.0, "ping_ms": 30.0}),
-    "Flent, not packed": (json.dumps(FLENT).encode(), {"up_mbps": 9.0, "down_mbps": 41.0, "ping_ms": 30.0}),
+    "Flent": (packed(MEANS), {"up_mbps": 8.5, "down_mbps": 41.0, "ping_mean_ms": 140 / 3}),
+    "Flent, not packed": (json.dumps(FLENT).encode(), {"up_mbps": 9.0, "down_mbps": 41.0, "ping_mean_ms": 140 / 3}),
+    "one's own": (b'typed\n{"typing_ms": 12, "lost": 0.5}\n', {"typing_ms": 12.0, "lost": 0.5}),
     "netperf": (NETPERF.encode(), {"goodput_mbps": 94.12}),
     "netperf, requests": (NETPERF_RR.encode(), {"transactions_per_s": 97.71}),
     "netperf, keys": (KEYS.encode(), {"goodput_mbps": 940.0, "p99_ms": 1.5}),
@@ -87,10 +88,10 @@ def test_what_a_program_reports_is_read(program: str) -> None:
 
 
 NONE = [
-    b"", b"hello", b"[1, 2]", b'{"end": 1}', b"{", b'{"end": {"sum_received": {}}}', b"THROUGHPUT=fast",
+    b"", b"hello", b"[1, 2]", b"{", b'{"end": {"sum_received": {}}}', b"THROUGHPUT=fast",
     b"finished in 4.27s, many req/s", b"Throughput 10^6bits/sec\n", b'{"metadata": {"NAME": "rrul"}, "results": 1}',
     b'{"metadata": {"NAME": 1}, "results": {"TCP upload": ["x"]}}', gzip.compress(b"{}")[:-9], b"\x1f\x8bnothing",
-    b"THROUGHPUT=1e400\n",
+    b"THROUGHPUT=1e400\n", b'{"a": 1, "b": "c"}', b'{"a": true}', b"{}",
 ]  # fmt: skip
 
 
