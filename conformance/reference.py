@@ -33,6 +33,7 @@ MORE = {
     "search": "[search](search.md)",
     "check": "[warnings](warnings.md)",
     "lab": "[the lab](lab.md)",
+    "shell": "[programs](programs.md#a-shell-on-a-host)",
     "plot": "[figures](figures.md)",
     "compare": "[comparison](validate.md)",
     "sensitivity": "[questions](questions.md#which-axis-matters)",

@@ -38,7 +38,9 @@ fn whole(folder: &Path) -> Result<(), Failure> {
     if drill::is_in(folder) {
         return drill::whole(folder);
     }
-    Run::prepare(folder)?.run(Run::clock(), folder)
+    let run = Run::prepare(folder)?;
+    let clock = run.clock();
+    if run.has_shell() { run.shell(clock, folder) } else { run.run(clock, folder) }
 }
 
 fn mount_everything() -> Result<(), Failure> {

@@ -44,7 +44,10 @@ fn whole(words: &[OsString], folder: &Path) -> Result<(), Failure> {
     }
     sys::sleep_precisely().doing("setting the timer slack")?;
     let run = Run::prepare(folder)?;
-    let clock = Run::clock();
+    let clock = run.clock();
+    if run.has_shell() {
+        return run.shell(clock, folder);
+    }
     let lateness = Lateness::watch(clock, run.duration_ns())?;
     run.run(clock, folder)?;
     lateness.write(folder)
@@ -67,7 +70,7 @@ pub fn isolate() -> Result<(), Failure> {
 fn in_own_processes(folder: &Path) -> Result<Option<i32>, Failure> {
     let text = fs::read_to_string(folder.join("job.json")).doing("reading job.json")?;
     let job = Job::from_json(&text).map_err(|error| Failure::new(format!("job.json: {error}")))?;
-    if job.programs.is_empty() {
+    if job.programs.is_empty() && job.shell.is_none() {
         return Ok(None);
     }
     if let Some(status) = sys::child::first_of_processes().doing("making a namespace of processes")? {

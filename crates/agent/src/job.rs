@@ -46,6 +46,9 @@ pub struct Job {
     /// Programs of the user.
     #[serde(default)]
     pub programs: Vec<Program>,
+    /// A shell in place of the whole run.
+    #[serde(default)]
+    pub shell: Option<Shell>,
     /// The content of `/etc/hosts` on each host with programs.
     #[serde(default)]
     pub names: BTreeMap<usize, String>,
@@ -369,6 +372,26 @@ pub enum Role {
     Client,
     /// It listens before the run starts, and ends with it.
     Server,
+}
+
+/// A shell, or one command, on a host: it starts in the run, which ends with it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shell {
+    /// The host on which it runs.
+    pub host: usize,
+    /// The file that is executed.
+    pub path: String,
+    /// Its arguments, of which the first is its name.
+    pub argv: Vec<String>,
+    /// All of its environment.
+    pub environment: BTreeMap<String, String>,
+    /// When it starts.
+    pub at_ns: u64,
+    /// Whether it has a terminal; else its input is a file, and its outputs are.
+    pub terminal: bool,
+    /// Whether time stands still while it waits for a command on its terminal.
+    pub still: bool,
 }
 
 impl Job {

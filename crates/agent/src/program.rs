@@ -57,9 +57,18 @@ struct Running {
 }
 
 /// The namespaces of a host with programs.
-struct Place {
+pub struct Place {
     mounts: File,
     network: File,
+}
+
+impl Place {
+    /// The calling thread enters them.
+    pub fn enter(&self) -> Result<(), Failure> {
+        child::own_folders().doing("preparing a thread for a program")?;
+        child::enter_mounts(&self.mounts).doing("entering the file systems of a host")?;
+        sys::enter_network(&self.network).doing("entering the network of a host")
+    }
 }
 
 /// The programs of a run.
@@ -137,6 +146,14 @@ impl Programs {
         )))
     }
 
+    /// The namespaces of a host, which are made if it has no programs; for a shell there.
+    pub fn place_on(&self, host: usize, names: &str, network: &Network) -> Result<Arc<Place>, Failure> {
+        match self.places.get(&host) {
+            Some(place) => Ok(Arc::clone(place)),
+            None => Ok(Arc::new(network.within(host, || place_of(host, names, &[]))??)),
+        }
+    }
+
     /// Whether there are any.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
@@ -199,9 +216,7 @@ impl Running {
     /// Starts it and waits until it has ended.
     fn run(&self, place: &Place, at_ns: Option<u64>) -> Result<(), Failure> {
         let name = &self.program.name;
-        child::own_folders().doing(format!("preparing a thread for {name}"))?;
-        child::enter_mounts(&place.mounts).doing(format!("entering the file systems of {name}"))?;
-        sys::enter_network(&place.network).doing(format!("entering the network of {name}"))?;
+        place.enter()?;
         let mut command = self.command()?;
         if let Some(at_ns) = at_ns {
             sys::sleep_until_monotonic(at_ns);
@@ -385,11 +400,18 @@ fn place_of(host: usize, names: &str, programs: &[Arc<Running>]) -> Result<Place
 fn mounted(hosts: &str, programs: &[Arc<Running>]) -> Result<File, Failure> {
     sys::new_mounts().doing("making a mount namespace for a host")?;
     sys::keep_mounts_private().doing("keeping mounts private")?;
+    if !kernel_module::is_guest() {
+        // The root of a guest is read only already. `/run` is the agent's, with the folders of the programs.
+        child::make_writable("/", false).doing("protecting the files of this machine")?;
+        child::make_writable("/run", true).doing("keeping /run")?;
+    }
     sys::bind_mount(hosts, "/etc/hosts").doing("mounting the names of the hosts at /etc/hosts")?;
     sys::mount("none", "/sys", "sysfs", "").doing("mounting /sys of a host")?;
     for target in ["/tmp", "/dev/shm"] {
         sys::mount("none", target, "tmpfs", TMP).doing(format!("mounting {target} of a host"))?;
     }
+    // For programs that open terminals; a kernel may have none.
+    let _ = sys::mount("none", "/dev/pts", "devpts", "newinstance,ptmxmode=666,mode=620");
     for running in programs {
         let folder = format!("/tmp/{}", running.program.name);
         fs::create_dir(&folder).doing(format!("making {folder}"))?;
@@ -431,7 +453,7 @@ fn users() -> bool {
 }
 
 /// Ends what programs have left: children of children that lead groups of their own.
-fn end_descendants() {
+pub fn end_descendants() {
     const ROUNDS: usize = 1000;
     let me = std::process::id();
     for _ in 0..ROUNDS {

@@ -17,10 +17,14 @@ use crate::opportunities;
 use crate::program::Programs;
 use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
+use crate::shell;
 use crate::sys;
 
 /// From the last preparation to the start of the run.
 const LEAD_NS: u64 = 100_000_000;
+/// The same for programs of the user in a kernel that has just been booted: no machine is used in its first second, and
+/// `ping` takes a clock at 0 s for one that it has not read yet.
+const BOOTED_NS: u64 = 1_000_000_000;
 
 /// A run whose network is built and whose sockets are open; nothing is sent yet.
 pub struct Run {
@@ -54,18 +58,17 @@ impl Run {
     }
 
     /// A clock that shows 0 when the run is to start.
-    pub fn clock() -> Clock {
-        Clock::starting_in(LEAD_NS)
+    pub fn clock(&self) -> Clock {
+        let meets_programs = self.has_shell() || !self.programs.is_empty();
+        let is_new = meets_programs && sys::monotonic_ns() < BOOTED_NS;
+        Clock::starting_in(if is_new { BOOTED_NS } else { LEAD_NS })
     }
 
     /// Runs to the end and leaves the tables in `folder`.
     pub fn run(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
         opportunities::load(&self.job, &self.network, clock)?;
         let captures = self.captures.start(clock, self.job.duration_ns, folder)?;
-        if let Some(air) = &self.job.air {
-            fs::write(air, clock.on_monotonic(0).to_string())
-                .doing(format!("connecting the radios by {air}"))?;
-        }
+        start_air(&self.job, clock)?;
         self.traffic.start(clock, self.job.interval_ns)?;
         self.programs.start(clock, self.job.duration_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
@@ -97,6 +100,37 @@ impl Run {
         }
         qdisc_stats::write(folder, &self.network)
     }
+}
+
+impl Run {
+    /// The shell of the job, if it has one.
+    pub fn has_shell(&self) -> bool {
+        self.job.shell.is_some()
+    }
+
+    /// Runs until the shell ends, which leaves no tables. What goes on meanwhile ends with this process.
+    pub fn shell(self, clock: Clock, folder: &Path) -> Result<(), Failure> {
+        let run: &'static mut Self = Box::leak(Box::new(self));
+        opportunities::load(&run.job, &run.network, clock)?;
+        start_air(&run.job, clock)?;
+        run.traffic.start(clock, run.job.interval_ns)?;
+        run.programs.start(clock, run.job.duration_ns)?;
+        let Self { job, network, programs, .. } = run;
+        let (job, network) = (&*job, &*network);
+        std::thread::Builder::new()
+            .spawn(move || make_changes(job, network, clock))
+            .doing("starting a thread")?;
+        let Some(wanted) = &job.shell else { return Err(Failure::new("the job has no shell")) };
+        let names = job.names.get(&wanted.host).map_or("", String::as_str);
+        let place = programs.place_on(wanted.host, names, network)?;
+        shell::run(wanted, &place, clock, folder)
+    }
+}
+
+/// Tells the air when the run starts.
+fn start_air(job: &Job, clock: Clock) -> Result<(), Failure> {
+    let Some(air) = &job.air else { return Ok(()) };
+    fs::write(air, clock.on_monotonic(0).to_string()).doing(format!("connecting the radios by {air}"))
 }
 
 /// Executes each step that changes the network when it is due.

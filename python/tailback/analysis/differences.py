@@ -39,6 +39,7 @@ from msgspec.structs import asdict, replace
 from tailback.analysis import resampling, student
 from tailback.analysis.equivalence import interval_of_means
 from tailback.analysis.metric import Column, Metric, Number, Read, Summary, Test
+from tailback.analysis.own_numbers import of_programs
 from tailback.analysis.quantities import WrongBound
 from tailback.analysis.registry import View, headline_of, numbers, of_key
 from tailback.analysis.rows import sides
@@ -90,14 +91,17 @@ RESULTS = ("outcome", "network")
 
 def of_runs(summaries: Iterable[Summary]) -> dict[str, Compared]:
     """The numbers that comparisons use, by key, with the further results in the table of these runs: the delay of
-    datagrams, the quality of a video, the goodput of each of two directions.
+    datagrams, the quality of a video, the goodput of each of two directions; and with what programs report themselves.
     """
-    shown = {column.key for column in headline_of(summaries)}
-    return {
+    of_all = list(summaries)
+    shown = {column.key for column in headline_of(of_all)}
+    own = {number.key: Compared(metric, number) for metric, number in of_programs(of_all)}
+    found = {
         number.key: METRICS.get(number.key) or _by_permutation(metric, number)
         for metric, number in numbers()
         if number.key in METRICS or (metric.rank in RESULTS and number.key in shown)
     }
+    return found | own
 
 
 def _by_permutation(metric: Metric, number: Number) -> Compared:

@@ -1,6 +1,7 @@
 """Backends, which run one resolved scenario, by name: one interface and one form of results for all of them."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from tailback.backends.backend import (
     KERNEL_WARNINGS,
@@ -10,6 +11,7 @@ from tailback.backends.backend import (
     Clock,
     Cost,
     OfKernels,
+    OfShells,
     Progress,
     RunCancelled,
     RunFailed,
@@ -20,6 +22,7 @@ from tailback.backends.backend import (
     backend_for,
     fingerprint_of,
 )
+from tailback.resolved import Scenario
 
 __all__ = [
     "KERNEL_WARNINGS",
@@ -30,6 +33,7 @@ __all__ = [
     "Clock",
     "Cost",
     "OfKernels",
+    "OfShells",
     "Progress",
     "RunCancelled",
     "RunFailed",
@@ -41,6 +45,7 @@ __all__ = [
     "backend_for",
     "fingerprint_of",
     "open_backend",
+    "shell",
 ]
 
 
@@ -80,6 +85,9 @@ _BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "ne
 _WITH_NAME = ("uml", "ssh")
 """Backends that take a name after a colon: a kernel, or a testbed file."""
 
+WITH_SHELLS = ("uml", "netns")
+"""Backends with a shell on each host."""
+
 TEXTS: Mapping[str, str] = {
     "sim": (
         "The simulator, which is the default: Linux's TCP, queue disciplines and Wi-Fi, packet by packet in virtual "
@@ -112,3 +120,18 @@ def open_backend(name: str) -> Backend:
         hint = f"use one of {known}; `uml:NAME` for another kernel, `ssh:FILE` for a testbed"
         raise UnknownBackend(f"`{name}` is not a backend\n  hint: {hint}")
     return build(own) if colon else build()
+
+
+def shell(name: str, scenario: Scenario, wanted: Any) -> int:
+    """Runs a shell or a command on a host of an experiment, and returns its status. Raises `Unsuitable` if the backend
+    cannot.
+    """
+    if name.partition(":")[0] not in WITH_SHELLS:
+        why = "its hosts are machines of yours: log in there" if name.startswith("ssh") else "it has no kernel"
+        hint = "use --backend uml (virtual time) or netns (real time)"
+        raise Unsuitable(f"`{name}` has no shell for a host: {why}\n  hint: {hint}")
+    backend = backend_for(open_backend(name), scenario)
+    backend.check(scenario)
+    if not isinstance(backend, OfShells):
+        raise TypeError(f"the backend {name} has no shells")
+    return backend.shell(scenario, wanted)

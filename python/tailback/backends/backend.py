@@ -126,6 +126,14 @@ class OfPrograms(Protocol):
         """As `fingerprint`, with the programs of a scenario."""
 
 
+@runtime_checkable
+class OfShells(Protocol):
+    """A backend that runs a shell on a host of an experiment."""
+
+    def shell(self, scenario: Scenario, wanted: Any) -> int:
+        """Runs what is `wanted` (`backends/linux/shell.py`); returns its status. Raises `Unsuitable`, `RunFailed`."""
+
+
 def fingerprint_of(backend: Backend, scenario: Scenario) -> str:
     """Identifies the build of a backend, and the programs that a scenario lets it run."""
     if scenario.programs and isinstance(backend, OfPrograms):

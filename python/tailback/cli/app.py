@@ -77,6 +77,7 @@ COMMANDS = {
     "search": "search.search",
     "check": "check.check",
     "lab": "lab.lab",
+    "shell": "shell.shell",
     "plot": "plot.plot",
     "report": "report.report",
     "compare": "compare.compare",

@@ -23,6 +23,7 @@ STATUS = {
     "tailback.starters.NotStarted": 2,
     "tailback.scenario.errors.ScenarioError": 2,
     "tailback.backends.UnknownBackend": 2,
+    "tailback.backends.backend.RunFailed": 1,
     "tailback.backends.backend.Unsuitable": 2,
     "tailback.results.errors.FolderTaken": 2,
     "tailback.results.errors.NotResults": 2,

@@ -104,6 +104,67 @@ pub fn take_ended() {
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
 }
 
+/// The child of `command` leads a session, whose terminal is its standard input, and ends with the thread that starts it.
+pub fn with_terminal(command: &mut Command) {
+    // SAFETY: system calls only; nothing is allocated between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            super::new_session();
+            checked(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+            super::die_with_parent()
+        })
+    };
+}
+
+/// The child of `command` leads a process group, and ends with the thread that starts it.
+pub fn ending_with_us(command: &mut Command) {
+    command.process_group(0);
+    // SAFETY: a system call only; nothing is allocated between fork and exec.
+    unsafe { command.pre_exec(super::die_with_parent) };
+}
+
+/// Makes the file of a character device.
+pub fn make_device(path: &str, major: u32, minor: u32) -> io::Result<()> {
+    let path = super::text(path)?;
+    // SAFETY: a C string that outlives the call.
+    checked(unsafe { libc::mknod(path.as_ptr(), libc::S_IFCHR | 0o620, libc::makedev(major, minor)) })
+        .map(drop)
+}
+
+/// The size of a terminal, in characters.
+pub fn set_size(terminal: &impl AsRawFd, [rows, columns]: [u16; 2]) -> io::Result<()> {
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: a winsize that is read only.
+    checked(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &size) }).map(drop)
+}
+
+/// Whether what is mounted at a path and below can be written; in the mount namespace of the calling thread.
+pub fn make_writable(path: &str, writable: bool) -> io::Result<()> {
+    const READ_ONLY: u64 = 1;
+    let flags = if writable { [0, READ_ONLY] } else { [READ_ONLY, 0] };
+    // `struct mount_attr` of linux/mount.h: flags to set and to clear, propagation, user namespace.
+    let attributes: [u64; 4] = [flags[0], flags[1], 0, 0];
+    let path = super::text(path)?;
+    // SAFETY: a C string and a structure of the given size, which are read only.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Lets others run that want to.
+pub fn yield_now() {
+    // SAFETY: no pointers.
+    unsafe { libc::sched_yield() };
+}
+
 /// A signal.
 #[derive(Clone, Copy)]
 pub enum Signal {

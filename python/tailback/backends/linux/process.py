@@ -123,7 +123,7 @@ def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
     try:
         return _watch(process, folder, watch)
     finally:
-        _end(process)
+        end(process)
 
 
 def cost(started: float, usage: Usage, duration_ns: int) -> dict[str, float]:
@@ -170,8 +170,8 @@ def _fraction(folder: Path, duration_ns: int) -> float:
     return min(int(text) / duration_ns, 1.0) if text.isdigit() else 0.0
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process, whatever its state."""
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kills the process with its session, whatever its state."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.returncode is None:

@@ -48,11 +48,17 @@ def job_of(scenario: Scenario, hops: Sequence[Hop]) -> Json:
         return {}
     addresses = {program.host: addresses_from(scenario, hops, program.host) for program in scenario.programs}
     each = [_job(number, program, addresses[program.host]) for number, program in enumerate(scenario.programs)]
-    names = {
-        str(host): "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in known.items())
-        for host, known in addresses.items()
-    }
-    return {"programs": each, "names": names}
+    return {"programs": each, "names": {str(host): hosts_file(known) for host, known in addresses.items()}}
+
+
+def hosts_file(addresses: Mapping[str, str]) -> str:
+    """`/etc/hosts` of a host that knows these."""
+    return "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
+
+
+def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
+    """A word of a program with the addresses of hosts in place of `{HOST}`."""
+    return HOST.sub(lambda word: addresses.get(word[1], word[0]), text)
 
 
 def brought(scenario: Scenario) -> dict[str, bytes]:
@@ -83,7 +89,7 @@ def addresses_from(scenario: Scenario, hops: Sequence[Hop], host: int) -> dict[s
 
 def _job(number: int, program: Program, addresses: Mapping[str, str]) -> Json:
     def filled(text: str) -> str:
-        return HOST.sub(lambda word: addresses.get(word[1], word[0]), text)
+        return with_addresses(text, addresses)
 
     user, group = _user(program.user) or (0, 0)
     name = program.name
@@ -123,6 +129,11 @@ def file_of(program: Program) -> Path | None:
     word = program.argv[0]
     if word.startswith("./") and word[2:] in {file.name for file in program.files}:
         return Path(word)
+    return found(word)
+
+
+def found(word: str) -> Path | None:
+    """The file that a word of a shell is."""
     places = [word] if "/" in word else [f"{folder}/{word}" for folder in PATH.split(":")]
     for place in map(Path, places):
         if place.is_absolute() and place.is_file() and os.access(place, os.X_OK):
@@ -225,7 +236,7 @@ def left(scenario: Scenario, folder: Path, found: Mapping[str, pd.DataFrame]) ->
         contents = {name: (folder / there).read_bytes() for name, there in own.items()}
         files |= contents
         theirs = [flow for flow in connections if flow["program"] == program.name]
-        reported = own_figures.figures(contents[f"{program.name}.stdout"])
+        reported = own_figures.figures_of(contents)
         more = {"connections": theirs, "reported": reported}
         entries.append(_entry(scenario, program, each, contents) | {key: value for key, value in more.items() if value})
     merged = {**found, **_merged(folder, found, connections)}

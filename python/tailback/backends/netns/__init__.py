@@ -22,11 +22,12 @@ from pathlib import Path
 from tailback import columns
 from tailback.backends.backend import Clock, Progress, RunFailed, RunInvalid, RunResult
 from tailback.backends.linux import captures, own_modules, process, programs
+from tailback.backends.linux import shell as linux_shell
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.qdisc_stats import of_kernel
-from tailback.backends.linux.steps import PROGRAMS
+from tailback.backends.linux.steps import PROGRAMS, Json
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
-from tailback.backends.netns import emulation, modules, suitable
+from tailback.backends.netns import emulation, modules, shell, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
 from tailback.kernel import build_agent
@@ -87,12 +88,7 @@ class Netns:
         if not isinstance(progress, process.Progress):
             raise TypeError("the backend netns needs a progress object from its own `new_progress()`")
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
-            process.place(self.agent, folder)
-            job = job_of(scenario)
-            job["setup"] = [*own_modules.loads(scenario, "."), *job["setup"]]
-            (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-            for name, content in programs.brought(scenario).items():
-                (folder / name).write_bytes(content)
+            self._write_inputs(folder, scenario, job_of(scenario))
             made = modules.built_modules(scenario)
             with modules.unloaded(made, folder):
                 cost = self._run_agent(folder, scenario.duration_ns, progress)
@@ -107,6 +103,21 @@ class Netns:
             whole = {**own_modules.files_of(lines), **left.files}
             notes = {**notes, **left.notes}
             return RunResult(recorded(left.tables), {**cost, **segments}, found, notes, stats, whole)
+
+    def shell(self, scenario: Scenario, wanted: linux_shell.Wanted) -> int:
+        """Runs a shell or a command on a host; returns its status."""
+        job = linux_shell.job_of(job_of(scenario), scenario, wanted)
+        with self._turn.one(process.Progress()), process.run_folder(FOLDER) as folder:
+            self._write_inputs(folder, scenario, job)
+            with modules.unloaded(modules.built_modules(scenario), folder):
+                return shell.run(folder, process.Command(["./agent", "host", str(os.getpid())], ENVIRONMENT), wanted)
+
+    def _write_inputs(self, folder: Path, scenario: Scenario, job: Json) -> None:
+        process.place(self.agent, folder)
+        job = job | {"setup": [*own_modules.loads(scenario, "."), *job["setup"]]}
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        for name, content in programs.brought(scenario).items():
+            (folder / name).write_bytes(content)
 
     def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Sampler(), time.monotonic()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +18,11 @@ from msgspec import structs
 from tailback import _core
 from tailback.backends.backend import KERNEL_WARNINGS, Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import captures, own_modules, process, programs
+from tailback.backends.linux import shell as linux_shell
 from tailback.backends.linux.qdisc_stats import of_kernel
-from tailback.backends.linux.steps import PROGRAMS
+from tailback.backends.linux.steps import PROGRAMS, Json
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
-from tailback.backends.uml import instance, state, suitable
+from tailback.backends.uml import instance, shell, state, suitable
 from tailback.backends.uml.air import read_air
 from tailback.backends.uml.settings import boot_parameters, how_processes_run, job_of
 from tailback.kernel import STOCK, CacheUnwritable, Kernel, KernelMissing, build_agent, find_kernel, loadable
@@ -96,20 +97,7 @@ class Uml:
         if not isinstance(progress, process.Progress):
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         made = self._modules(scenario)
-        job = json.dumps(job_of(scenario))
-        radio = (
-            json.dumps(to_json(structs.replace(scenario, kernel=None, programs=(), clock_ns=None)))
-            if scenario.cells
-            else None
-        )
-        files = tuple(made.values())
-        boot = [*boot_parameters(scenario), *how_processes_run(self.kernel.manifest.version)]
-        owns = {own.name: own for own in own_modules.own_modules(scenario)}
-        order = instance.Order(
-            job, scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot,
-            files=programs.brought(scenario), has_programs=bool(scenario.programs),
-            clock_ns=scenario.clock_ns or instance.START_NS,
-        )  # fmt: skip
+        order = self._order(scenario, job_of(scenario), tuple(made.values()))
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)
             lines = state.printed_in(folder) if made else []
@@ -125,6 +113,26 @@ class Uml:
             return RunResult(
                 tables, {**cost, **segments}, found, {**notes, **left.notes}, stats, {**whole, **left.files}
             )
+
+    def shell(self, scenario: Scenario, wanted: linux_shell.Wanted) -> int:
+        """Runs a shell or a command on a host; returns its status."""
+        files = tuple(self._modules(scenario).values())
+        job = linux_shell.job_of(job_of(scenario), scenario, wanted)
+        return shell.run(self.machine, self._order(scenario, job, files), wanted)
+
+    def _order(self, scenario: Scenario, job: Json, files: Sequence[Path]) -> instance.Order:
+        radio = (
+            json.dumps(to_json(structs.replace(scenario, kernel=None, programs=(), clock_ns=None)))
+            if scenario.cells
+            else None
+        )
+        boot = [*boot_parameters(scenario), *how_processes_run(self.kernel.manifest.version)]
+        owns = {own.name: own for own in own_modules.own_modules(scenario)}
+        return instance.Order(
+            json.dumps(job), scenario.seed, scenario.duration_ns, modules=files, owns=owns, air=radio, boot=boot,
+            files=programs.brought(scenario), has_programs=bool(scenario.programs),
+            clock_ns=scenario.clock_ns or instance.START_NS,
+        )  # fmt: skip
 
     def _modules(self, scenario: Scenario) -> Mapping[str, Path]:
         """The modules of the user by their names in the kernel, built for it; raises `Unsuitable` if one cannot be."""

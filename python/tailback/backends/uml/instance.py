@@ -92,6 +92,8 @@ class Order:
     has_programs: bool = False
     clock_ns: int = START_NS
     """What CLOCK_REALTIME shows at boot."""
+    console: Sequence[str] = ("con1=null",)
+    """Further consoles."""
     boot: Sequence[str] = ()
     """More of the command line of the kernel."""
 
@@ -103,20 +105,21 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     Raises `RunFailed` or `RunCancelled`; no process remains in any case.
     """
     with process.run_folder("tailback-uml-") as folder:
-        _write_inputs(folder, machine, order)
-        with machine.processors.one() as processor, _air(folder, machine, processor, order):
+        write_inputs(folder, machine, order)
+        with machine.processors.one() as processor, air_of(folder, machine, processor, order):
             cost = _run_guest(folder, machine, processor, progress, order)
         yield folder, cost
 
 
-def _air(folder: Path, machine: Machine, processor: int, order: Order) -> contextlib.AbstractContextManager[None]:
+def air_of(folder: Path, machine: Machine, processor: int, order: Order) -> contextlib.AbstractContextManager[None]:
     """The air beside the guest, on its processor: one of the two always waits for the other."""
     if order.air is None:
         return contextlib.nullcontext()
     return air.running(folder, order.air, [str(machine.agent), "launch", str(processor)])
 
 
-def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
+def write_inputs(folder: Path, machine: Machine, order: Order) -> None:
+    """Writes what the agent and the guest need into the folder of the run."""
     (folder / order.file).write_text(order.job, encoding="utf-8")
     # The same short names in every run, because the guest can see them.
     (folder / "linux").symlink_to(machine.kernel)
@@ -127,14 +130,19 @@ def _write_inputs(folder: Path, machine: Machine, order: Order) -> None:
         shutil.copyfile(module, folder / module.name)
 
 
-def _command(machine: Machine, processor: int, order: Order) -> list[str]:
+def command_of(machine: Machine, processor: int, order: Order) -> process.Command:
+    """What starts the guest."""
+    return process.Command(_words(machine, processor, order), _environment())
+
+
+def _words(machine: Machine, processor: int, order: Order) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={order.clock_ns}", f"tailback_seed={order.seed}",
         "init=/proc/self/cwd/agent",
         # Hosts without IPv6 addresses would otherwise send packets to find some.
         "ipv6.disable_ipv6=1",
-        "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
+        "con=null", "con0=null,fd:1", *order.console, "loglevel=4", "panic=1", "noreboot",
         *order.boot,
     ]  # fmt: skip
     # The agent's original, not a copy: another thread that forks may still have a new copy open for writing (ETXTBSY).
@@ -157,7 +165,7 @@ def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progres
         return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
     started = time.monotonic()
-    command = process.Command(_command(machine, processor, order), _environment())
+    command = command_of(machine, processor, order)
     lookout = Lookout.of(folder, order.owns, progress, order.duration_ns)
     if order.has_programs:
         lookout = lookout.with_programs(folder, machine.program_s)
@@ -176,11 +184,21 @@ def _judge(folder: Path, status: int, lookout: Lookout) -> None:
     failure = process.failure(folder)
     if failure is not None:
         raise RunFailed(f"in the guest: {failure}")
-    console = (folder / "console").read_text(encoding="utf-8", errors="replace")
+    console = _console(folder)
     start = max(console.find("Kernel panic"), 0)
     blamed = lookout.console.where(console[start:])
     whose = f"the congestion control failed: {blamed}: " if blamed else ""
-    raise RunFailed(f"{whose}{_ending(console, status)}\n{_tail(console)}")
+    raise RunFailed(whose + ending(folder, status))
+
+
+def ending(folder: Path, status: int) -> str:
+    """How a guest has ended that did not end well, with the end of its console."""
+    console = _console(folder)
+    return f"{_ending(console, status)}\n{_tail(console)}"
+
+
+def _console(folder: Path) -> str:
+    return (folder / "console").read_text(encoding="utf-8", errors="replace")
 
 
 def _ending(console: str, status: int) -> str:

@@ -22,11 +22,18 @@ def job_of(scenario: Scenario) -> Json:
     plain = job.job_of(scenario)
     shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.connections}
     traffic = [entry | shifts.get(entry["traffic"]["name"], {}) for entry in plain["traffic"]]
-    return plain | {"setup": [*loads(scenario, FOLDER), *plain["setup"], *_tcp(scenario)], "traffic": traffic}
+    setup = [*loads(scenario, FOLDER), *plain["setup"], *_tcp(scenario), *_pings(scenario)]
+    return plain | {"setup": setup, "traffic": traffic}
 
 
 def _pacing_shift(tsq: SmallQueue) -> int | None:
     return tsq.shift if tsq.kind == "time" else None
+
+
+def _pings(scenario: Scenario) -> Iterator[Json]:
+    """Programs of any group may send echo requests: their files have no capabilities in a guest."""
+    for host in sorted({program.host for program in scenario.programs}):
+        yield write(host, "/proc/sys/net/ipv4/ping_group_range", ALL_GROUPS)
 
 
 def _tcp(scenario: Scenario) -> Iterator[Json]:
@@ -34,6 +41,8 @@ def _tcp(scenario: Scenario) -> Iterator[Json]:
         for name, value in small_queue(entry.tsq).items():
             yield write(None, SMALL_QUEUE + name, value)
 
+
+ALL_GROUPS = "0 65534"
 
 FIRST_WITH_SECCOMP = (6, 16)
 """The first Linux whose guests catch the system calls of their processes by seccomp."""

@@ -1,8 +1,10 @@
 """Programs in namespaces of this machine: they see their host, their connections are measured, and none is left."""
 
+import io
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from tailback import scenario
 from tailback.backends import RunFailed, Unsuitable
 from tailback.backends.linux import process
 from tailback.backends.linux.job import job_of
+from tailback.backends.linux.shell import Wanted
 from tailback.backends.netns import Netns, emulation
 from tailback.kernel import BuildFailed, KernelMissing
 from tailback.resolved import Scenario
@@ -122,3 +125,14 @@ def test_a_program_that_ends_badly_fails_the_run(netns: Netns, write: Write) -> 
 def test_the_clock_of_this_machine_is_not_set(netns: Netns, write: Write) -> None:
     with pytest.raises(Unsuitable, match="`clock` would be that of this machine"):
         netns.check(write({"program": "a", "run": "ls"}, clock="2026-11-29"))
+
+
+def test_a_shell_on_a_host_is_in_its_network_and_writes_none_of_the_files_of_this_machine(
+    netns: Netns, write: Write, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ls /sys/class/net; touch /usr/x /tmp/x; exit 4")))
+    assert netns.shell(write({"ping": "a -> b"}), Wanted("a")) == 4
+    out, err = capfdbinary.readouterr()
+    assert (out, b"Read-only" in err, b"/tmp/x" in err) == (b"l0\nlo\n", True, False)
+    with pytest.raises(Unsuitable, match="neither stands still"):
+        netns.shell(write({"ping": "a -> b"}), Wanted("a", still=True))

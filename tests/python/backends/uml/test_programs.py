@@ -2,7 +2,6 @@
 may not do is named.
 """
 
-import json
 import shutil
 import sys
 from dataclasses import replace
@@ -206,15 +205,3 @@ def test_the_fingerprint_of_a_run_covers_its_programs_and_their_libraries(uml: U
     script = tmp_path / "script.py"
     script.write_text(f"#!{sys.executable}\n")
     assert Path(sys.executable) in set(programs.executed(script))
-
-
-def test_iperf3_and_curl_report_figures_and_other_text_has_none() -> None:
-    iperf3 = {"end": {"sum_received": {"bits_per_second": 9.5e6, "bytes": 1000}, "sum_sent": {"retransmits": 3}}}
-    assert own_figures.figures(json.dumps(iperf3).encode()) == {
-        "goodput_mbps": 9.5, "bytes": 1000.0, "retransmits": 3.0,
-    }  # fmt: skip
-    curl = {"time_total": 2.0, "time_starttransfer": 0.5, "size_download": 1_000_000, "http_code": 200}
-    found = own_figures.figures(b"a page\n" + json.dumps(curl).encode() + b"\n")
-    assert (found["goodput_mbps"], found["first_byte_ms"], found["status"]) == (4.0, 500.0, 200.0)
-    for text in (b"", b"hello", b"[1, 2]", b'{"end": 1}', b"{", b'{"end": {"sum_received": {}}}'):
-        assert own_figures.figures(text) == {}
