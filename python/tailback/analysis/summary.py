@@ -8,6 +8,7 @@ from typing import Any
 
 from tailback.analysis import cautions
 from tailback.analysis.measured import Measure, Measured
+from tailback.analysis.metric import Metric
 from tailback.analysis.registry import METRICS
 from tailback.analysis.table import Columns, Table
 
@@ -21,8 +22,19 @@ def summarise(tables: Mapping[str, Columns], cost: Mapping[str, float], measure:
         if metric.key is not None and metric.value is not None:
             value = metric.value(run)
             if value is not None:
-                run.found[metric.key] = value
+                run.found[metric.key] = _of_its_form(metric, value)
     warnings = cautions.of_run(run)
     if warnings is not None:
         run.found["warnings"] = warnings
     return run.found
+
+
+def _of_its_form(metric: Metric, value: Any) -> Any:
+    """The value, which readers of `summary.json` refuse if it is of another form than its row says."""
+    expected = {"number": (int, float), "names": list}.get(metric.form, Mapping)
+    if isinstance(value, expected):
+        return value
+    what = f"the metric `{metric.name}` gives {value!r}, but the form of its row is {metric.form!r}"
+    raise TypeError(
+        f"{what}\n  hint: give the row the `form` of what its function returns (tailback.analysis.metric.Form)"
+    )

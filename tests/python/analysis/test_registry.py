@@ -14,7 +14,7 @@ from tailback.analysis.catalogue import as_markdown
 from tailback.analysis.differences import METRICS as COMPARED
 from tailback.analysis.differences import SummaryPair, paired_metrics
 from tailback.analysis.measured import Measure, Measured
-from tailback.analysis.metric import Heading, Metric, Number
+from tailback.analysis.metric import Form, Heading, Metric, Number
 from tailback.analysis.metrics import percentiles
 from tailback.analysis.tolerances import FIDELITY, NONE, judged, tolerance
 from tailback.analysis.window import Window
@@ -48,6 +48,16 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metric]:
     )  # fmt: skip
     monkeypatch.setitem(registry.METRICS, row.name, row)
     yield row
+
+
+@pytest.mark.parametrize(("form", "value"), [("by name", 3), ("number", {"p50": 1.0}), ("names", {"a": "b"})])
+def test_a_row_whose_function_gives_another_form_is_named(
+    form: Form, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = Metric("toy", "toy", "", (), lambda _: value, "this program", lambda _: value, form=form)
+    monkeypatch.setitem(registry.METRICS, row.name, row)
+    with pytest.raises(TypeError, match=r"the metric `toy` gives .*, but the form of its row is .*\n  hint: "):
+        summarise({}, {}, MEASURE)
 
 
 @pytest.mark.usefixtures("toy")
