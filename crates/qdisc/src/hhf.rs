@@ -367,6 +367,12 @@ mod tests {
     use crate::testing::{Rig, numbered, packet};
     use tailback_units::Span;
 
+    #[test]
+    fn the_fourth_place_of_a_flow_is_the_sum_without_carry_of_the_three_others_and_the_rest() {
+        let hash = 0b11 << 30 | 0b01_0000_1111 << 20 | 0b00_0000_0101 << 10 | 0b11_0000_0011;
+        assert_eq!(places_of(hash), [0b11_0000_0011, 0b00_0000_0101, 0b01_0000_1111, 0b10_0000_1001 ^ 0b11]);
+    }
+
     /// Sends so many full frames of a flow at once, and serves them.
     fn pass(rig: &mut Rig, flow: u32, packets: u32) {
         for _ in 0..packets {

@@ -268,6 +268,20 @@ mod tests {
     }
 
     #[test]
+    fn of_two_thresholds_the_one_that_is_not_given_follows_from_the_other() {
+        let of = |name: &str, value| {
+            let given = [("limit", 400_000), ("avpkt", 1000), (name, value)]
+                .map(|(name, value)| (name.into(), value));
+            let resolved =
+                crate::registry::resolve("red", &Parameters::new(given.into()), &Attachment::default());
+            let resolved = resolved.expect("the rest follows");
+            (resolved.given("min"), resolved.given("max"))
+        };
+        assert_eq!(of("min", 20_000), (Some(20_000), Some(60_000)));
+        assert_eq!(of("max", 60_000), (Some(20_000), Some(60_000)));
+    }
+
+    #[test]
     fn the_sender_of_a_dropped_packet_gets_congestion() {
         let mut rig = Rig::of("red", &[("limit", 400_000), ("avpkt", 1000)]);
         let accepted = arrivals(&mut rig, 100, 5000, &packet(0, 1514));

@@ -175,6 +175,17 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_empty_queue_counts_down_once_the_time_of_the_next_signal_has_come() {
+        let at = |ms| SimTime::ZERO + Span::from_millis(ms);
+        let mut law = Cobalt { count: 4, drop_next: at(50), dropping: true, ..Cobalt::default() };
+        law.ran_empty(&SETTINGS, at(49));
+        assert_eq!((law.count, law.drop_next, law.dropping), (4, at(50), false));
+        law.ran_empty(&SETTINGS, at(50));
+        assert_eq!(law.count, 3);
+        assert!(law.drop_next > at(50));
+    }
+
     const SETTINGS: CobaltSettings = CobaltSettings {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
