@@ -18,7 +18,7 @@ KINDS: Mapping[Concerns, tuple[str, ...]] = {
     # Those that send as much as their socket accepts.
     "sending": ("tcp", "udp", "request", "page", "video", "endpoint"),
     # Those that may fill a path for long.
-    "filling": ("tcp", "udp", "endpoint"),
+    "filling": ("tcp", "udp"),
     "data": ("tcp", "udp", "call", "game", "request", "page", "video", "endpoint"),
     "echoes": ("ping",),
     # Those of which it is a result how long they take.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tailback
+from tailback import scenario
 from tailback.backends.linux import tables as of_kernels
 from tailback.backends.ssh.run import RECEIVER
 from tailback.results import data_dictionary
@@ -15,6 +16,12 @@ from tailback.results.tables_page import as_markdown
 ROOT = Path(__file__).parents[3]
 RUNS = ROOT / "tests" / "golden" / "runs"
 
+ENDPOINT = f"""\
+links: [{{ends: [client, server], rate: 10mbit, delay: 5ms}}]
+traffic: [{{endpoint: {ROOT}/examples/transports/python/aimd.py, from: client, to: server}}]
+duration: 1s
+"""
+
 KERNEL_ONLY = {"completions", "losses", "radios", "tcp_info_receiver"}
 
 FORMS: Mapping[str, of_kernels.Form] = {**of_kernels.FORMS, "tcp_info_receiver": RECEIVER}
@@ -23,8 +30,12 @@ FORMS: Mapping[str, of_kernels.Form] = {**of_kernels.FORMS, "tcp_info_receiver":
 
 def simulated() -> Iterator[tuple[str, str, str, str]]:
     """Table, column, kind and unit of all tables that the simulator makes."""
-    for name in ("cells", "traffic", "recovery"):
-        for run in tailback.simulate(RUNS / f"{name}.yaml", settings=["measure.packets=[0s, 20ms]"]).runs:
+    packets = ["measure.packets=[0s, 20ms]"]
+    runs = [
+        tailback.simulate(RUNS / f"{name}.yaml", settings=packets).runs for name in ("cells", "traffic", "recovery")
+    ]
+    for each in [*runs, tailback.simulate(scenario.loads(ENDPOINT)).runs]:
+        for run in each:
             assert isinstance(run, RunInMemory)
             for table, has in run.finished.tables.items():
                 yield from ((table, column, kind, unit or "") for column, kind, unit in has.columns)

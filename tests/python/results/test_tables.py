@@ -4,6 +4,7 @@ import io
 import json
 import math
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from performance.cases import CASES
 from tailback import _core
+from tailback.backends.sim import Sim
 from tailback.resolved import to_json
 from tailback.scenario import loads
 
@@ -30,6 +32,12 @@ traffic:
   - {video: server -> client}
 duration: 4s
 measure: {warmup: 0s}
+"""
+
+ENDPOINT = f"""\
+links: [{{ends: [client, server], rate: 10mbit, delay: 5ms}}]
+traffic: [{{endpoint: {Path(__file__).parents[3]}/examples/transports/python/aimd.py, from: client, to: server}}]
+duration: 1s
 """
 
 BY_HAND = pa.table(
@@ -52,7 +60,7 @@ def of_simulator() -> dict[str, _core.Table]:
     record = {**wireless["record"], "packets_ns": [0, 500_000_000]}
     for scenario in (wired, {**wireless, "duration_ns": 500_000_000, "record": record}):
         found |= _core.run(json.dumps(scenario), None)["tables"]
-    return found
+    return {**Sim().run(loads(ENDPOINT).runs()[0].scenario, Sim().new_progress()).tables, **found}
 
 
 RECORDED = of_simulator()

@@ -162,8 +162,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         PING,
         "  - {noise: client -> server}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
-        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, program and "
-        "preset: {tcp: client -> server}",
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, endpoint, program "
+        "and preset: {tcp: client -> server}",
     ),
     "traffic that is nearly one": (
         PING,
@@ -174,15 +174,15 @@ CASES: dict[str, tuple[str, str, str]] = {
         PING,
         "  - {name: noise, start: 1s}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
-        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, program and "
-        "preset: {tcp: client -> server}",
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, endpoint, program "
+        "and preset: {tcp: client -> server}",
     ),
     "traffic that is two kinds": (
         PING,
         "  - {ping: client -> server, tcp: client -> server}",
         "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
-        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, program and "
-        "preset: {tcp: client -> server}",
+        "  hint: give it exactly one of the keys tcp, udp, ping, call, game, request, page, video, endpoint, program "
+        "and preset: {tcp: client -> server}",
     ),
     "no traffic": (
         f"{UP}\n{PING}",

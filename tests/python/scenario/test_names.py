@@ -1,12 +1,15 @@
 """No two sockets of a run have one name, whatever stands beside what."""
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from tailback.scenario import Experiment, ScenarioError, loads, traffic
 from tailback.scenario.flows import PRESETS
 from tailback.scenario.names import NotUnique, counted, unique
+
+ENDPOINT = Path(__file__).parents[3] / "examples" / "transports" / "python" / "aimd.py"
 
 HEAD = """\
 links: [{ends: [client, server], rate: 10mbit, delay: 5ms}, {ends: [other, server], rate: 10mbit, delay: 5ms}]
@@ -29,6 +32,7 @@ ENTRIES = {
     "call": "call: client -> server",
     "game": "game: client -> server",
     "video": "video: client -> server",
+    "endpoint": f"endpoint: {ENDPOINT}, from: client, to: server",
     **{preset: f"preset: {preset}, hosts: [client, server]" for preset in ("rrul", "responsiveness", "http-1up")},
     "named as one of two": "tcp: client -> server, name: upload.1",
     "named as a probe": "tcp: client -> server, name: probe.3",

@@ -102,6 +102,7 @@ def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
         "udp",
         "datagrams",
         "delays",
+        "endpoints",
         "requests",
         "objects",
         "video",

@@ -148,7 +148,7 @@ def test_its_checks_are_made_and_its_keys_are_known() -> None:
         loads(EXPERIMENT.format(frame="1s").replace("frame:", "frames:"))
     with pytest.raises(
         ScenarioError,
-        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, sensor, program and preset",
+        match="one of the keys tcp, udp, ping, call, game, request, page, video, endpoint, sensor, program and preset",
     ):
         loads(EXPERIMENT.format(frame="1s").replace("sensor:", "phone:"))
 
@@ -212,7 +212,7 @@ def test_it_is_in_the_json_of_a_scenario_and_read_from_it() -> None:
 def test_without_its_row_it_is_refused_by_name() -> None:
     with pytest.raises(
         ScenarioError,
-        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, program and preset",
+        match="exactly one of the keys tcp, udp, ping, call, game, request, page, video, endpoint, program and preset",
     ):
         loads(EXPERIMENT.format(frame="20ms"))
     with pytest.raises(traffic.NotListed, match=r"`sensor` is not in .*traffic/registry.py\n  hint: write .*sensor.py"):
@@ -224,7 +224,6 @@ def test_python_and_the_crate_have_the_same_kinds() -> None:
     rows_of_crate = (ROOT / "crates" / "traffic" / "src" / "lib.rs").read_text(encoding="utf-8")
     table = rows_of_crate.split("\nkinds! {\n")[1].split("\n}\n")[0].split("#[cfg(any(")[0]
     known = [line.strip().split("(")[0].lower() for line in table.splitlines() if line.strip()[:1].isupper()]
-    known.remove("endpoint")  # no key of a file: the crate `net` has it
     rows = traffic.KINDS.values()
     assert sorted(known) == sorted(row.kind for row in rows if row.opens_as is None)
     assert [row.kind for row in rows] == list(traffic.KINDS)

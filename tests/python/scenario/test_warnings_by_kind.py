@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tailback.scenario import CoreRegistry, lint, loads
@@ -10,6 +12,8 @@ from tailback.scenario.lint import WARNINGS
 from tailback.scenario.meanings import KINDS, MEANINGS
 from tailback.scenario.packets import is_over_tcp
 from tailback.scenario.traffic.registry import KINDS as TRAFFIC
+
+ENDPOINT = Path(__file__).parents[3] / "examples" / "transports" / "python" / "aimd.py"
 
 ENTRIES = {
     # Data goes from a to s.
@@ -21,6 +25,7 @@ ENTRIES = {
     "request": "{request: s -> a, answer: 1mb, KEYS}",
     "page": "{page: s -> a, KEYS}",
     "video": "{video: s -> a, KEYS}",
+    "endpoint": f"{{endpoint: {ENDPOINT}, from: a, to: s, KEYS}}",
 }
 
 FILE = """\
