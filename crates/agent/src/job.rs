@@ -343,6 +343,9 @@ pub struct Program {
     /// Files for its folder: the names there, by the names in the folder of the run.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// The folder of this machine that is its root; without one it sees that of its host.
+    #[serde(default)]
+    pub root: Option<String>,
     /// User and group.
     pub user: [u32; 2],
     /// Bytes of its address space.

@@ -7,6 +7,7 @@
 //! due. One that is to stop gets SIGTERM, and SIGKILL a second later.
 
 mod report;
+mod root;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
@@ -49,6 +50,7 @@ struct State {
 
 /// A program, and what is known of it.
 struct Running {
+    number: usize,
     program: Program,
     /// Its file system.
     folder: PathBuf,
@@ -97,6 +99,7 @@ impl Programs {
         let each = programs.iter().enumerate().map(|(number, program)| {
             let folder = file_system_of(number, program, folder)?;
             Ok(Arc::new(Running {
+                number,
                 program: program.clone(),
                 folder,
                 state: Mutex::default(),
@@ -265,7 +268,10 @@ impl Running {
         command.arg0(first).args(rest).env_clear().envs(environment).current_dir(format!("/tmp/{name}"));
         command.stdin(input).stdout(file("out")?).stderr(file("err")?);
         let Program { user, memory, processes, .. } = self.program;
-        child::confine(&mut command, Confinement { user: users().then_some(user), memory, processes });
+        let root = self.program.root.is_some().then(|| root::place_of(self.number));
+        let user = users().then_some(user);
+        child::confine(&mut command, Confinement { root, user, memory, processes })
+            .doing(format!("confining {name}"))?;
         Ok(command)
     }
 
@@ -405,6 +411,11 @@ fn mounted(hosts: &str, programs: &[Arc<Running>]) -> Result<File, Failure> {
         child::make_writable("/", false).doing("protecting the files of this machine")?;
         child::make_writable("/run", true).doing("keeping /run")?;
     }
+    for running in programs {
+        if let Some(folder) = &running.program.root {
+            root::mount(running.number, folder)?;
+        }
+    }
     sys::bind_mount(hosts, "/etc/hosts").doing("mounting the names of the hosts at /etc/hosts")?;
     sys::mount("none", "/sys", "sysfs", "").doing("mounting /sys of a host")?;
     for target in ["/tmp", "/dev/shm"] {
@@ -417,6 +428,9 @@ fn mounted(hosts: &str, programs: &[Arc<Running>]) -> Result<File, Failure> {
         fs::create_dir(&folder).doing(format!("making {folder}"))?;
         let work = running.folder.join("work");
         sys::bind_mount(&work.to_string_lossy(), &folder).doing(format!("mounting {folder}"))?;
+        if running.program.root.is_some() {
+            root::fill(running.number, &running.program.name, &work.to_string_lossy())?;
+        }
     }
     File::open("/proc/thread-self/ns/mnt").doing("opening the mount namespace of a host")
 }

@@ -46,6 +46,8 @@ class Program(Part, frozen=True, kw_only=True):
     """Bytes that it may write."""
     memory: int | None = None
     """Bytes of its address space."""
+    root: str | None = None
+    """The folder of this machine that is its `/`; `None` for all that its user may read."""
     input: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     files: tuple[BroughtFile, ...] = ()

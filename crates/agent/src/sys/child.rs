@@ -1,7 +1,7 @@
 //! Programs of the user: where they run, as whom and within which limits, and how they end.
 #![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,8 +12,10 @@ use std::process::Command;
 use super::checked;
 
 /// As whom a program runs, and within which limits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Confinement {
+    /// What is mounted there becomes its root.
+    pub root: Option<String>,
     /// User and group; none if the caller has the rights of no other.
     pub user: Option<[u32; 2]>,
     /// Bytes of its address space.
@@ -27,12 +29,39 @@ pub struct Confinement {
 const FILES: [u64; 2] = [1024, 524_288];
 
 /// The child of `command` is confined, leads a process group of its own, and ends with the thread that starts it.
-pub fn confine(command: &mut Command, confinement: Confinement) {
+pub fn confine(command: &mut Command, confinement: Confinement) -> io::Result<()> {
+    let root = confinement.root.as_ref().map(super::text).transpose()?;
     // SAFETY: system calls only; nothing is allocated between fork and exec.
-    unsafe { command.pre_exec(move || confined(confinement)) };
+    unsafe {
+        command.pre_exec(move || {
+            root.as_deref().map_or(Ok(()), enter_root)?;
+            confined(&confinement)
+        })
+    };
+    Ok(())
 }
 
-fn confined(confinement: Confinement) -> io::Result<()> {
+/// The calling process leaves all mounts but one, which becomes its root. Its folder stays the same by name.
+fn enter_root(root: &CStr) -> io::Result<()> {
+    let here = c".".as_ptr();
+    let mut folder = [0; libc::PATH_MAX as usize];
+    // SAFETY: room for a path; C strings that outlive the calls.
+    unsafe {
+        if libc::getcwd(folder.as_mut_ptr(), folder.len()).is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        checked(libc::unshare(libc::CLONE_NEWNS))?;
+        checked(libc::chdir(root.as_ptr()))?;
+        // The old root lies on top of the new one until it is detached. [pivot_root(2)]
+        if libc::syscall(libc::SYS_pivot_root, here, here) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        checked(libc::umount2(here, libc::MNT_DETACH))?;
+        checked(libc::chdir(folder.as_ptr())).map(drop)
+    }
+}
+
+fn confined(confinement: &Confinement) -> io::Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::setpgid(0, 0) })?;
     limit(libc::RLIMIT_NOFILE, FILES)?;

@@ -38,6 +38,9 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HIDDEN = ("/tmp", "/run", "/dev", "/proc", "/sys")
 """Folders of this machine that hosts do not see."""
 
+LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+"""Where programs below another root have their libraries."""
+
 LINKER = Path("/lib64/ld-linux-x86-64.so.2")
 """What lists the libraries of a program without running it. [ld.so(8) --list]"""
 
@@ -102,6 +105,7 @@ def _job(number: int, program: Program, addresses: Mapping[str, str]) -> Json:
         "environment": {**home, **{key: filled(text) for key, text in program.environment.items()}},
         "input": None if program.input is None else filled(program.input),
         "files": {_brought(number, place): file.name for place, file in enumerate(program.files)},
+        "root": program.root,
         "user": [user, group],
         "memory": program.memory,
         "processes": program.processes,
@@ -129,16 +133,41 @@ def file_of(program: Program) -> Path | None:
     word = program.argv[0]
     if word.startswith("./") and word[2:] in {file.name for file in program.files}:
         return Path(word)
-    return found(word)
+    return found(word, root_of(program))
 
 
-def found(word: str) -> Path | None:
-    """The file that a word of a shell is."""
+def root_of(program: Program) -> Path:
+    """The folder of this machine that the program sees as `/`."""
+    return Path(program.root or "/")
+
+
+def found(word: str, root: Path = Path("/")) -> Path | None:
+    """The file that a word of a shell is, by its name below a root."""
     places = [word] if "/" in word else [f"{folder}/{word}" for folder in PATH.split(":")]
     for place in map(Path, places):
-        if place.is_absolute() and place.is_file() and os.access(place, os.X_OK):
+        here = within(root, place)
+        if place.is_absolute() and here.is_file() and os.access(here, os.X_OK):
             return place
     return None
+
+
+def within(root: Path, place: Path, links: int = 40) -> Path:
+    """The file of this machine that has a name below a root, whose symbolic links do not leave it."""
+    if root == Path("/"):
+        return place
+    here = root
+    for number, part in enumerate(parts := place.parts[1:]):
+        if part == "..":
+            here = here if here == root else here.parent
+            continue
+        here = here / part
+        if here.is_symlink() and links:
+            target = here.readlink()
+            before = Path("/") / here.parent.relative_to(root)
+            return within(
+                root, (target if target.is_absolute() else before / target).joinpath(*parts[number + 1 :]), links - 1
+            )
+    return here
 
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
@@ -153,21 +182,30 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
             continue
         file = file_of(program)
         if file is None:
+            below = "" if program.root is None else f" of {program.root}"
             yield (
-                f"the program `{word}` (`{program.name}`) is not in {PATH}",
+                f"the program `{word}` (`{program.name}`) is not in {PATH}{below}",
                 (f"install it, or bring a file: files: [{Path(word).name}] and run: ./{Path(word).name}"),
             )
         elif file.is_absolute():
-            yield from _of_file(program, file.resolve(), user)
+            yield from _of_file(program, within(root_of(program), file).resolve(), user)
+        yield from _of_root(program)
+
+
+def _of_root(program: Program) -> Iterator[Finding]:
+    if program.root is not None and not (root_of(program) / "tmp").is_dir():
+        what = f"the root of `{program.name}`, {program.root}, has no folder `tmp`, where its own folder would be"
+        yield what, "make it: a system has also /proc, /sys and /dev"
 
 
 def _of_file(program: Program, file: Path, user: tuple[int, int]) -> Iterator[Finding]:
-    hidden = next((folder for folder in HIDDEN if file.is_relative_to(folder)), None)
+    hidden = next((folder for folder in HIDDEN if file.is_relative_to(folder) and program.root is None), None)
     if hidden is not None:
         what = f"hosts of the experiment do not see {hidden} of this machine, where `{file}` is"
         yield what, f"bring it: files: [{file.name}] and run: ./{file.name}"
         return
-    for part in (file, *file.parents):
+    # Nobody goes through the folders above a root.
+    for part in (each for each in (file, *file.parents) if each.is_relative_to(root_of(program))):
         if not _may_execute(part, user):
             what = f"the user `{program.user}` may not execute `{file}`, because of the rights of {part}"
             yield what, f"install it where all may, or bring it: files: [{file.name}] and run: ./{file.name}"
@@ -187,23 +225,27 @@ def fingerprint(scenario: Scenario) -> str:
     """Digest of the files of all programs: they, their interpreters, and the libraries of these. What a program loads
     later is not among them, such as the modules of Python.
     """
-    files = {file for program in scenario.programs for file in executed(file_of(program))}
+    files = {file for program in scenario.programs for file in executed(file_of(program), root_of(program))}
     return digest((str(file), file.read_bytes()) for file in sorted(files))
 
 
-def executed(file: Path | None) -> Iterator[Path]:
-    """A program with its interpreter and libraries; nothing of it is executed."""
+def executed(file: Path | None, root: Path = Path("/")) -> Iterator[Path]:
+    """A program below a root with its interpreter and libraries, as files of this machine; none is executed."""
     if file is None or not file.is_absolute():
         return
-    yield file
-    with file.open("rb") as content:
+    here = within(root, file)
+    yield here
+    with here.open("rb") as content:
         head = content.readline(256)
     if head.startswith(b"#!"):
         words = head[2:].split()
         interpreter = Path(os.fsdecode(words[0])) if words else None
-        yield from executed(interpreter if interpreter is not None and interpreter.is_file() else None)
+        is_there = interpreter is not None and within(root, interpreter).is_file()
+        yield from executed(interpreter if is_there else None, root)
     elif head.startswith(b"\x7fELF") and LINKER.is_file():
-        command = [str(LINKER), "--list", str(file)]
+        folders = ":".join(str(within(root, Path(folder))) for folder in LIBRARIES) if root != Path("/") else ""
+        options = ["--inhibit-cache", "--library-path", folders] if folders else []
+        command = [str(LINKER), *options, "--list", str(here)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={"LC_ALL": "C"})
         listed = (word for line in done.stdout.splitlines() for word in line.split() if word.startswith("/"))
         yield from (Path(word) for word in listed if Path(word).is_file())

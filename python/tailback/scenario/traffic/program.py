@@ -32,6 +32,7 @@ LARGEST_FILE = 1_000_000
 
 ANY = "any"
 NOBODY = "nobody"
+ROOT = "root"
 PROCESSES = 256
 OUTPUT = "64mb"
 MOST_OUTPUT = 256 << 20
@@ -75,6 +76,13 @@ def brought(word: object, folder: Path) -> resolved.BroughtFile:
     return resolved.BroughtFile(name=path.name, sha256=digest, content=base64.b64encode(content).decode())
 
 
+def folder(word: object, experiment: Path) -> str:
+    """Reads the folder that is the root of a program."""
+    if not isinstance(word, str) or not word.strip() or "\0" in word or not (experiment / word).is_dir():
+        raise WordError(f"`{shown(word)}` is no folder", "name one with a system in it: root: /srv/debian")
+    return str((experiment / word).resolve())
+
+
 def _texts(word: object) -> dict[str, str]:
     if not isinstance(word, dict):
         raise WordError(f"`{shown(word)}` is not an environment", "write {LANG: C, MODE: fast}")
@@ -101,6 +109,9 @@ File = Annotated[
 ]
 
 
+Root = Annotated[str, read_in_folder(folder), WithJsonSchema({"type": "string", "examples": ["/srv/debian"]})]
+
+
 class Program(Section):
     """A program of this machine on a host of the experiment; `uml` and `netns` run it."""
 
@@ -122,6 +133,9 @@ class Program(Section):
     environment: Environment = Field(default_factory=dict, description="Variables beside PATH, HOME, LANG and TZ.")
     input: str | None = Field(None, description="Its standard input; default: empty.")
     files: list[File] = Field(default_factory=list, description="Files for its folder, relative to the experiment.")
+    root: Root | None = Field(
+        None, description="A folder with a system, which is all that it sees of this machine; default: `/`."
+    )
     user: str = Field(NOBODY, description="The user as whom it runs.")
     memory: Size | None = Field(None, description="Largest address space of a process of it.")
     processes: Annotated[int, Field(ge=1, le=10_000), number_schema(minimum=1, maximum=10_000)] = Field(
@@ -177,6 +191,9 @@ def problems(found: Sequence[Entry], flows: Sequence[str], network: Network, dur
         if keys.output > MOST_OUTPUT or keys.output < 1 << 16:
             what = f"`output` of `{entry.name}` is not from 64kb to {MOST_OUTPUT >> 20}mb"
             yield Problem((*entry.loc, "output"), what, f"leave it out for {OUTPUT}")
+        if keys.root is not None and keys.user == ROOT:
+            what = "a program of root can mount what lies outside of its `root`"
+            yield Problem((*entry.loc, "user"), what, "remove `user`, for nobody, or `root`")
         names = [each.name for each in keys.files]
         if len({*names}) < len(names):
             yield Problem((*entry.loc, "files"), "two files have one name", "rename one of them")
@@ -221,6 +238,7 @@ def _resolved(entry: Entry, network: Network) -> resolved.Program:
         processes=keys.processes,
         output=keys.output,
         memory=keys.memory,
+        root=keys.root,
         input=keys.input,
         environment=keys.environment,
         files=tuple(keys.files),

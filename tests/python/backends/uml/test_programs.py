@@ -205,3 +205,73 @@ def test_the_fingerprint_of_a_run_covers_its_programs_and_their_libraries(uml: U
     script = tmp_path / "script.py"
     script.write_text(f"#!{sys.executable}\n")
     assert Path(sys.executable) in set(programs.executed(script))
+
+
+def system(folder: Path, *names: str) -> Path:
+    """A folder with these programs and what they need."""
+    for part in ("tmp", "proc", "dev", "etc"):
+        (folder / part).mkdir(parents=True)
+    (folder / "etc/hosts").touch()
+    for file in {file for name in names for file in programs.executed(Path(name))}:
+        copy = folder / file.relative_to("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file.resolve(), copy)
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(each.stat().st_mode | 0o055)
+    return folder
+
+
+def test_a_program_with_a_root_of_its_own_sees_nothing_else_of_this_machine(uml: Uml, tmp_path: Path) -> None:
+    """Its host has another program, which sees what everybody may read."""
+    secret = Path("/etc/passwd")
+    root = system(tmp_path / "system", "/bin/sh", "/bin/cat", "/bin/ls")
+    looks = f"cat /etc/hosts; ls / /dev; echo x > mine; cat mine; cat {secret} || cat ../../..{secret}; echo > /bin/x"
+    within = command(f"sh -c '{looks}'", root="system", exit="any")
+    beside = command(f"cat {secret}") | {"name": "beside"}
+    result = run(uml, of_file(tmp_path, within, beside, {"ping": "client -> server"}, duration="1s"))
+    assert result.files["beside.stdout"] == secret.read_bytes()
+    lines = result.files["it.stdout"].decode().split()
+    below = sorted(each.name for each in root.iterdir())
+    assert lines[:6] == ["127.0.0.1", "localhost", "10.0.0.1", "client", "10.0.0.2", "router"]
+    assert lines[8:] == [
+        "/:", *below, "/dev:", "full", "null", "random", "shm", "urandom", "zero", "x",
+    ]  # fmt: skip
+    said = result.files["it.stderr"].decode()
+    assert said.count("No such file or directory") == 2
+    assert "Read-only file system" in said
+    assert result.files["it.mine"] == b"x\n"
+
+
+def test_a_program_that_is_not_below_its_root_is_found_before_the_run(uml: Uml, tmp_path: Path) -> None:
+    root = system(tmp_path / "system", "/bin/sh")
+    with pytest.raises(Unsuitable, match=rf"`iperf3` \(`it`\) is not in .* of {root}"):
+        uml.check(of_file(tmp_path, command("iperf3", root="system")))
+    (root / "tmp").rmdir()
+    with pytest.raises(Unsuitable, match="has no folder `tmp`"):
+        uml.check(of_file(tmp_path, command("sh", root="system")))
+    with pytest.raises(scenario.ScenarioError, match=r"root: `nowhere` is no folder"):
+        of_file(tmp_path, command("sh", root="nowhere"))
+    with pytest.raises(scenario.ScenarioError, match="a program of root can mount"):
+        of_file(tmp_path, command("sh", root="system", user="root"))
+
+
+def test_a_link_below_a_root_does_not_lead_out_of_it(tmp_path: Path) -> None:
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    (tmp_path / "bin").symlink_to("/usr/bin")
+    (tmp_path / "up").symlink_to("../../../..")
+    (tmp_path / "round").symlink_to("round")
+    assert programs.within(tmp_path, Path("/bin/sh")) == tmp_path / "usr/bin/sh"
+    assert programs.within(tmp_path, Path("/up/etc/passwd")) == tmp_path / "etc/passwd"
+    assert programs.within(tmp_path, Path("/../etc")) == tmp_path / "etc"
+    assert programs.within(tmp_path, Path("/round")) == tmp_path / "round"
+
+
+def test_a_program_reads_no_file_that_only_its_owner_may_read_and_reaches_no_other_process(
+    uml: Uml, tmp_path: Path
+) -> None:
+    """Secrets of this machine, the folder of the run, the memory of the agent."""
+    places = ["/etc/shadow", "/proc/1/mem", "/proc/1/environ", "/proc/kcore"]
+    words = "; ".join(f"head -c 1 {place} && echo read {place}" for place in places)
+    result = run(uml, of_file(tmp_path, command(f"sh -c '{words}; ls /tmp/run'", exit="any"), duration="1s"))
+    assert result.files["it.stdout"] == b""
+    assert result.files["it.stderr"].count(b"\n") == len(places) + 1
