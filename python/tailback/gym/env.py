@@ -71,4 +71,6 @@ def begun(found: list[Any], draws: np.random.Generator, flow: str | None) -> _co
     return _core.Steps(*steered(one, int(draws.integers(2**31)), flow))
 
 
-gymnasium.register("tailback/Path-v0", "tailback.gym.env:PathEnv", vector_entry_point="tailback.gym.vector:PathVectorEnv")
+gymnasium.register(
+    "tailback/Path-v0", "tailback.gym.env:PathEnv", vector_entry_point="tailback.gym.vector:PathVectorEnv"
+)
