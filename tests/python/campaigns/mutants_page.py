@@ -13,6 +13,7 @@ from pathlib import Path
 from campaigns.mutants import Judged
 from campaigns.planting import CRATES, Mutant
 from campaigns.seeds import REPOSITORY
+from tailback.papers.made import made
 
 PAGE = REPOSITORY / "conformance" / "results" / "mutants.md"
 EQUIVALENT = REPOSITORY / "mutants" / "equivalent.toml"
@@ -76,7 +77,7 @@ def page(records: Sequence[Record], listed: int, command: str) -> str:
     rows.append(["all", *(str(sum(int(row[at]) for row in rows)) for at in range(1, len(head)))])
     lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---", *["---:"] * (len(head) - 1)], *rows)]
     return "\n".join(
-        [_INTRODUCTION.format(command=command, listed=f"{listed:,}"), *lines, "", *_survivors(records, known)]
+        [_INTRODUCTION.format(made=made(command), listed=f"{listed:,}"), *lines, "", *_survivors(records, known)]
     )
 
 
@@ -97,15 +98,18 @@ def _survivors(records: Sequence[Record], known: dict[tuple[str, str], str]) -> 
             yield f"## {title}\n"
         for one in found:
             reason = known.get((change(one.mutant), one.code), one.by)
-            yield f"- `{change(one.mutant)}` in `{one.code}`" + (f": {reason}" if reason else "")
+            crate, place = change(one.mutant).split("/", 1)
+            yield f"- `crates/{crate}/src/{place}` in `{one.code}`" + (f": {reason}" if reason else "")
         if found:
             yield ""
 
 
 _INTRODUCTION = """# Mutants
 
-Made by `{command}`, of {listed} mutants that `cargo mutants` lists; another draw adds to it. Each changes one operator,
-one value or one arm of a crate. **Killed** are those that the golden tables or the tests of their crate see. A **gap**
+{made}
+
+Of {listed} mutants that `cargo mutants` lists; another draw adds to them. Each changes one operator, one value or one arm
+of a crate. **Killed** are those that the golden tables or the tests of their crate see. A **gap**
 changes a run of `experiments`, and no test sees it. *Equivalent* ones change nothing that can be observed, for the
 reason below ([equivalent.toml](../../mutants/equivalent.toml)). *Not compiled*: the compiler refuses them, or they are
 in constants.

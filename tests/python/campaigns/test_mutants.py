@@ -63,7 +63,7 @@ def test_the_page_counts_each_mutant_once_and_shows_survivors_with_their_reasons
     found = mutants_page.page([survivor, Record("tcp", "x", "y", "golden tables", "cells")], 9, "make it")
     assert "| cc | 1 | 0 | 0 | 0 | 1 | 0 | 0 |" in found
     assert "| all | 2 | 1 | 0 | 0 | 1 | 0 | 0 |" in found
-    assert "- `cc/reno.rs: replace < with <= in Reno::ssthresh` in `let a = b;`: they are equal" in found
+    assert "- `crates/cc/src/reno.rs: replace < with <= in Reno::ssthresh` in `let a = b;`: they are equal" in found
 
 
 def test_each_reason_is_of_code_that_there_is() -> None:

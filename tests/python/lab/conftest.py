@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from waiting import GENEROUS_S
 
+TIMEOUT_MS = 1000 * GENEROUS_S
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -16,6 +17,6 @@ def browser() -> Iterator[Browser]:
     if PROGRAM is None:
         pytest.skip("needs chromium: scripts/test-packages.sh, as root")
     with sync_playwright() as player:
-        found = player.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"], timeout=1000 * GENEROUS_S)
+        found = player.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"], timeout=TIMEOUT_MS)
         yield found
         found.close()
