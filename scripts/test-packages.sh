@@ -11,6 +11,8 @@
 #             make a small archive of packages (tests/python/backends/uml/test_debian.py)
 # openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
+# nginx-light, curl, nghttp2-client, dnsmasq-base, dnsperf
+#             run inside guests (tests/python/backends/uml/test_program_jobs.py)
 
 missing=
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -27,7 +29,10 @@ has ssh || missing="$missing openssh-client"
 has ip && has tc && has ss || missing="$missing iproute2"
 has ping || missing="$missing iputils-ping"
 has sysctl || missing="$missing procps"
-for program in ethtool tcpdump iperf3; do has "$program" || missing="$missing $program"; done
+for program in ethtool tcpdump iperf3 curl dnsperf; do has "$program" || missing="$missing $program"; done
+has nginx || missing="$missing nginx-light"
+has h2load || missing="$missing nghttp2-client"
+has dnsmasq || missing="$missing dnsmasq-base"
 [ -z "$missing" ] && exit 0
 
 if ! has apt-get || [ "$(id -u)" -ne 0 ]; then

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import yaml
 from backends.conftest import left_running
 from tailback import scenario
 from tailback.backends import RunFailed, Unsuitable
-from tailback.backends.linux import process
+from tailback.backends.linux import process, programs
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.shell import Wanted
 from tailback.backends.netns import Netns, emulation
@@ -136,3 +137,29 @@ def test_a_shell_on_a_host_is_in_its_network_and_writes_none_of_the_files_of_thi
     assert (out, b"Read-only" in err, b"/tmp/x" in err) == (b"l0\nlo\n", True, False)
     with pytest.raises(Unsuitable, match="neither stands still"):
         netns.shell(write({"ping": "a -> b"}), Wanted("a", still=True))
+
+
+def test_a_program_with_a_root_of_its_own_sees_nothing_else_of_this_machine(
+    netns: Netns, write: Write, tmp_path: Path
+) -> None:
+    for part in ("tmp", "dev", "etc"):
+        (tmp_path / "system" / part).mkdir(parents=True)
+    for file in {each for name in ("/bin/sh", "/bin/ls") for each in programs.executed(Path(name))}:
+        copy = tmp_path / "system" / file.relative_to("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file.resolve(), copy)
+    for each in (tmp_path / "system").rglob("*"):
+        each.chmod(0o755)
+    found = write(
+        {
+            "program": "a",
+            "run": "sh -c 'ls / /etc; echo x > y; echo > /etc/x'",
+            "name": "it",
+            "exit": "any",
+            "root": "system",
+        }
+    )
+    result = netns.run(found, netns.new_progress())
+    below = sorted(each.name for each in (tmp_path / "system").iterdir())
+    assert result.files["it.stdout"].decode().split() == ["/:", *below, "/etc:"]
+    assert (b"Read-only" in result.files["it.stderr"], result.files["it.y"]) == (True, b"x\n")
