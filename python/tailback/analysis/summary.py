@@ -31,8 +31,8 @@ def summarise(tables: Mapping[str, Columns], cost: Mapping[str, float], measure:
 
 def _of_its_form(metric: Metric, value: Any) -> Any:
     """The value, which readers of `summary.json` refuse if it is of another form than its row says."""
-    expected = {"number": (int, float), "names": list}.get(metric.form, Mapping)
-    if isinstance(value, expected):
+    of_names: tuple[type, ...] = (Mapping,)
+    if isinstance(value, {"number": (int, float), "names": (list,)}.get(metric.form, of_names)):
         return value
     what = f"the metric `{metric.name}` gives {value!r}, but the form of its row is {metric.form!r}"
     raise TypeError(

@@ -72,7 +72,7 @@ def bits(result: RunResult) -> dict[str, bytes]:
 
 def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """A process 1 other than the agent."""
-    furnish = instance._write_inputs
+    furnish = instance.write_inputs
 
     def changed(folder: Path, machine: instance.Machine, order: instance.Order) -> None:
         furnish(folder, machine, order)
@@ -81,7 +81,7 @@ def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
         (folder / "agent").write_text(f'#!/bin/sh\n[ $$ = 1 ] || exec ./launcher "$@"\n{script}')
         (folder / "agent").chmod(0o755)
 
-    monkeypatch.setattr(instance, "_write_inputs", changed)
+    monkeypatch.setattr(instance, "write_inputs", changed)
 
 
 def test_the_tables_are_those_of_the_contract(uml: Uml, scenario: Make) -> None:
