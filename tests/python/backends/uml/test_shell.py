@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from backends.conftest import left_running
 from command import in_process
 from tailback.backends.linux import shell
 from tailback.backends.uml import Uml
+from waiting import GENEROUS_S
 
 FILE = """\
 links:
@@ -114,6 +116,7 @@ class Terminal:
         """What is printed until there is `what`, which must come before the end."""
         printed = b""
         while what not in printed:
+            assert select.select([self.fd], [], [], GENEROUS_S)[0], printed
             try:
                 printed += os.read(self.fd, 4096)
             except OSError:
@@ -151,7 +154,7 @@ def test_at_a_terminal_time_stands_still_while_the_shell_waits(terminal: Termina
     os.write(terminal.fd, b"\x03")
     terminal.until(PROMPT)
     os.write(terminal.fd, b"exit 5\n")
-    assert terminal.process.wait() == 5
+    assert terminal.process.wait(GENEROUS_S) == 5
 
 
 def test_a_shell_that_answers_no_more_can_be_left(terminal: Terminal, tmp_path: Path) -> None:
@@ -159,5 +162,5 @@ def test_a_shell_that_answers_no_more_can_be_left(terminal: Terminal, tmp_path: 
     os.write(terminal.fd, b"echo began; while :; do :; done\n")
     terminal.until(b"began\r\n")
     os.write(terminal.fd, shell.LEAVE)
-    assert terminal.process.wait() == shell.LEFT
+    assert terminal.process.wait(GENEROUS_S) == shell.LEFT
     assert left_running(tmp_path) == []
