@@ -111,7 +111,7 @@ def test_every_summary_is_one_for_readers_of_folders(experiment: str) -> None:
 )
 def test_a_metric_of_another_form_that_is_not_listed_is_found(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # `None` is the value of a metric that none of the experiments has.
-    row = Metric("toy", "toy", "", (), lambda: value, "this program", lambda _: value)
+    row = Metric("toy", "toy", "", (), lambda: value, "this program", lambda _: None)
     monkeypatch.setitem(METRICS, row.name, row)
     with_toy = {name: {**summary(name, f"{DENSE}, tcp_info: ack"), "toy": value} for name in EXPERIMENTS}
     monkeypatch.setattr(sys.modules[__name__], "summary", lambda name, _: with_toy[name] if value is not None else {})
