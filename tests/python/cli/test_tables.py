@@ -154,7 +154,9 @@ def test_one_module_draws_tables() -> None:
     assert show.__file__
 
 
-WITHOUT_TABLE = {"lab", "search", "plot", "report", "export", "bundle", "explain", "schema", "new", "kernel", "testbed"}
+WITHOUT_TABLE = {
+    "lab", "shell", "search", "plot", "report", "export", "bundle", "explain", "schema", "new", "kernel", "testbed",
+}  # fmt: skip
 """Commands that print no table of results; of groups, `list` and `check` take `--table`."""
 
 
