@@ -12,7 +12,7 @@ TIMEOUT_MS = 1000 * GENEROUS_S
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if PROGRAM is None:
         pytest.skip("needs chromium: scripts/test-packages.sh, as root")
