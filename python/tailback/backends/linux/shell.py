@@ -39,8 +39,9 @@ AT, GATE = "shell.at", "shell.gate"
 """Files in the folder of the run."""
 
 LOOK_S = 0.005
-QUIET_S = 0.05
-"""Wall time after the last byte for which a guest goes on that waits for its gate."""
+QUIET_S = 0.1
+"""Processor time that a guest gets after the last byte before it is stopped at its gate: on a busy machine wall time says
+nothing of whether it has taken what was typed."""
 AHEAD_S = 0.1
 """Wall time for which a guest that was late may hurry."""
 LARGEST = 1 << 30
@@ -154,6 +155,8 @@ class Gate:
     speed: float
     process: int = 0
     """The guest, once it is started."""
+    had_s: Callable[[], float] = time.monotonic
+    """The processor time that the guest has had."""
     allowed_ns: float = 0.0
     _looked: float = field(default_factory=time.monotonic)
     _active: float = 0.0
@@ -169,7 +172,7 @@ class Gate:
         now = time.monotonic()
         passed_s, self._looked = now - self._looked, now
         if active:
-            self._active = now
+            self._active = self.had_s()
         at = self._at()
         if at is None:
             return
@@ -179,7 +182,7 @@ class Gate:
             self.allowed_ns = min(max(self.allowed_ns + passed_s * ns, at_ns - AHEAD_S * ns), at_ns + AHEAD_S * ns)
         self._write()
         waits = stands or at_ns > self.allowed_ns
-        self._stop(waits and now - self._active > QUIET_S)
+        self._stop(waits and self.had_s() - self._active > QUIET_S)
 
     def _at(self) -> tuple[int, bool] | None:
         """The time of the guest, and whether it is to stand still; `None` before it has a shell."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from tailback.backends.linux import process
 from tailback.backends.linux import shell as linux
 from tailback.backends.uml import instance
+from tailback.backends.uml.own_time import cpu_s_of
 
 
 def run(machine: instance.Machine, order: instance.Order, wanted: linux.Wanted) -> int:
@@ -37,7 +38,7 @@ def _in_guest(folder: Path, command: process.Command, wanted: linux.Wanted, pipe
     os.close(writing)
     try:
         if wanted.terminal and running.stdin is not None:
-            gate.process = running.pid
+            gate.process, gate.had_s = running.pid, lambda: cpu_s_of(running.pid)
             ends = (running.stdin.fileno(), reading)
             if not linux.converse(running, ends, lambda active: gate.keep(active=active)):
                 return None

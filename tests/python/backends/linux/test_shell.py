@@ -34,7 +34,7 @@ def test_the_gate_opens_as_wall_time_passes_and_a_guest_that_waits_is_stopped(
     tmp_path: Path, signals: list[signal.Signals], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock(monkeypatch, 0.0, 1.0, 1.02, 1.03)
-    found = shell.Gate(tmp_path, 2.0, _looked=0.0)
+    found = shell.Gate(tmp_path, 2.0, had_s=lambda: 1.0, _looked=0.0)
     found.keep(active=False)
     assert gate(tmp_path) == [0, 24, 80]
     (tmp_path / shell.AT).write_text("5000000000 passes")
@@ -55,7 +55,8 @@ def test_at_a_gate_that_stays_closed_a_guest_goes_on_for_what_is_typed(
 ) -> None:
     clock(monkeypatch, 1.0, 2.0, 2.01, 3.0)
     (tmp_path / shell.AT).write_text("5000000000 still")
-    found = shell.Gate(tmp_path, 1.0, _looked=0.0)
+    # Wall time does not matter: it is stopped once it has had time of its own after the last byte.
+    found = shell.Gate(tmp_path, 1.0, had_s=iter((1.0, 2.0, 2.0, 2.0, 3.0)).__next__, _looked=0.0)
     for active in (False, True, False, False):
         found.keep(active=active)
     assert gate(tmp_path)[0] == 0
