@@ -40,8 +40,8 @@ AT, GATE = "shell.at", "shell.gate"
 
 LOOK_S = 0.005
 QUIET_S = 0.1
-"""Processor time that a guest gets after the last byte before it is stopped at its gate: on a busy machine wall time says
-nothing of whether it has taken what was typed."""
+"""Processor time that a guest gets after the last byte before it is stopped at its gate: on a busy machine wall time
+says nothing of whether it has taken what was typed."""
 AHEAD_S = 0.1
 """Wall time for which a guest that was late may hurry."""
 LARGEST = 1 << 30
