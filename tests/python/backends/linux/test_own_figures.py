@@ -90,8 +90,8 @@ def test_what_a_program_reports_is_read(program: str) -> None:
 NONE = [
     b"", b"hello", b"[1, 2]", b"{", b'{"end": {"sum_received": {}}}', b"THROUGHPUT=fast",
     b"finished in 4.27s, many req/s", b"Throughput 10^6bits/sec\n", b'{"metadata": {"NAME": "rrul"}, "results": 1}',
-    b'{"metadata": {"NAME": 1}, "results": {"TCP upload": ["x"]}}', gzip.compress(b"{}", mtime=0)[:-9], b"\x1f\x8bnothing",
-    b"THROUGHPUT=1e400\n", b'{"a": 1, "b": "c"}', b'{"a": true}', b"{}",
+    b'{"metadata": {"NAME": 1}, "results": {"TCP upload": ["x"]}}', gzip.compress(b"{}", mtime=0)[:-9],
+    b"\x1f\x8bnothing", b"THROUGHPUT=1e400\n", b'{"a": 1, "b": "c"}', b'{"a": true}', b"{}",
 ]  # fmt: skip
 
 
