@@ -151,6 +151,7 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "warmup": _of("0s", "50ms", "100ms"),
         "window": _of(["220ms", "390ms"]),
         "interval": _of("1ms", "10ms", "100ms"),
+        "packets": _of(["100ms", "150ms"]),
         "pcap": lambda draw, place: [draw.one(place.hosts)],
     },
     Host: {

@@ -98,9 +98,11 @@ def _factor(match: re.Match[str], column: Column) -> float:
 def _possible(bound: Bound, written: str) -> Bound:
     """The bound; refused if no value meets it, or every one (`udp loss < 1`, which is all but 100 %)."""
     column = bound.column
-    if column.most is None or bound.value < column.most or (bound.value == column.most and bound.sign == ">="):
+    most = column.most_meant if column.most is None else column.most
+    if most is None or bound.value < most or (bound.value == most and bound.sign == ">="):
         return bound
     # A scale that begins above 0, as that of MOS, is no share.
     is_share = column.unit == "" and not column.least
     share = f"write a share in %: `{column.title} {bound.sign} {written}%`" if is_share else "write less"
-    raise WrongBound(f"{column.title} is at most {column.most:g}, and the bound is {written}\n  hint: {share}")
+    known = "is at most" if column.most is not None else "is seldom above"
+    raise WrongBound(f"{column.title} {known} {most:g}, and the bound is {written}\n  hint: {share}")

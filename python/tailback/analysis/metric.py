@@ -95,6 +95,8 @@ class Column(Struct, frozen=True):
     """The key of another number; if no run has that, a table of them leaves the column out."""
     of: str = ""
     """Of which flow, direction or device it is, if it is that of one of several: `the worst flow`."""
+    most_meant: float | None = None
+    """The largest value that a bound can mean, if larger ones are possible."""
 
 
 def steps(path: str) -> list[str]:
@@ -214,6 +216,8 @@ class Metric(Struct, frozen=True):
     """The smallest possible value."""
     most: float | None = None
     """The largest possible value."""
+    most_meant: float | None = None
+    """The largest value that a bound can mean, if larger ones are possible."""
     rank: Rank = "detail"
     """What it is about, by which narrow tables choose."""
     of: str = ""
@@ -271,4 +275,7 @@ class Metric(Struct, frozen=True):
 
     def at(self, title: str, path: str) -> Column:
         """The number at this path of a summary, which belongs to this metric."""
-        return Column(title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path, of=self.of)
+        return Column(
+            title, self.unit, at(*steps(path)), None, self.better, self.least, self.most, path, of=self.of,
+            most_meant=self.most_meant,
+        )  # fmt: skip

@@ -80,8 +80,8 @@ def utilisation(qdisc: Columns, rates_bps: Mapping[str, float], window: Window) 
     of the rates of its link and its shapers.
 
     `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames has 0.984, a
-    shaper 1. In a short window it can be above 1, since the ring takes packets that the wire has not sent yet. A
-    sampling interval that lies partly in the window counts in proportion.
+    shaper 1. In a short window it can be far above 1, since the ring of a NIC and a token bucket take at once what the
+    wire carries later. A sampling interval that lies partly in the window counts in proportion.
     """
     table = Table.of(qdisc)
     roots = table.where(table.numbers("depth") == 0)

@@ -435,8 +435,8 @@ METRICS: dict[str, Metric] = by_name(
         Metric(
             "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation,
             (Number("utilisation", "utilisation", _worst("utilisation", max), bounds=("utilisation",)),),
-            # The ring adds to 1 what it holds; a bound beyond 2 is a percentage.
-            better="high", most=2.0, of="the busiest device",
+            # A ring or a token bucket takes at once what the wire carries later, so it has no bound; 95 means 95 %.
+            better="high", most_meant=2.0, of="the busiest device",
         ),
         Metric(
             "sojourn time", "sojourn_ms", "ms", ("sojourns", "qdisc"), queues.sojourns, "[rfc8289 §4.2] [little1961]",

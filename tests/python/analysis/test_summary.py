@@ -10,6 +10,7 @@ import pytest
 from fake_backend import events, scenario, tables
 from tailback.analysis import Measure, Window, configurations, summarise, values
 from tailback.analysis.measured import Measured
+from tailback.analysis.quantities import quantity
 from tailback.analysis.table import Table
 
 SECOND = 1_000_000_000
@@ -96,6 +97,13 @@ def test_configurations_are_the_means_of_their_repetitions_with_their_intervals(
     assert pd.isna(bbr["goodput low"])
     assert pd.isna(bbr["drops"])
     assert pd.isna(bbr["ping p50"])
+
+
+def test_the_interval_of_a_utilisation_far_above_one_holds_its_mean() -> None:
+    """In a short window the ring of a slow link takes many times what the wire carries."""
+    runs = [({}, {"utilisation": {"a -> b": used}}) for used in (7.5, 8.0, 8.5)]
+    found = configurations(runs, [quantity("utilisation")]).iloc[0]
+    assert found["utilisation low"] < found["utilisation"] == 8.0 < found["utilisation high"]
 
 
 def jain_of(received: dict[str, int], competing: tuple[tuple[str, ...], ...], sizes: dict[str, int]) -> float | None:
