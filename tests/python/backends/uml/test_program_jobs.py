@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ NEEDED = {
     "web": ("nginx", "curl", "h2load"),
     "ssh": ("/usr/sbin/sshd", "ssh", "ssh-keygen"),
     "dns": ("dnsmasq", "dnsperf"),
+    "quic": ("gtlsclient", "gtlsserver", "openssl"),
+    "quic-wifi": ("gtlsclient", "gtlsserver", "openssl"),
 }
+BUSY = "while True: pass"
+"""A program that keeps a processor busy."""
 PRINTED = 0.05
 """Relative difference of a figure, which other versions of the programs may have, from the page."""
 
@@ -33,6 +38,9 @@ def folder(tmp_path: Path) -> Path:
         for key in ("host", "key"):
             subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", key], cwd=there, check=True)
         (there / "key.pub").rename(there / "authorized")
+    if shutil.which("openssl"):
+        made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=server"]
+        subprocess.run([*made, "-keyout", "quic.key", "-out", "quic.crt"], cwd=there, check=True, capture_output=True)
     return there
 
 
@@ -129,9 +137,47 @@ def test_queries_of_dnsperf_wait_in_the_queue_of_an_upload(uml: Uml, folder: Pat
         assert [theirs["mean_ms"], theirs["max_ms"]] == pytest.approx(figures, rel=PRINTED)
 
 
+@pytest.mark.campaign
+@of("quic")
+def test_quic_fetches_files_beside_a_download(uml: Uml, folder: Path) -> None:
+    table = shown("QUIC over cake and over Wi-Fi")
+    for queue, figures in reported(uml, folder / "quic.yaml", "queue").items():
+        assert fetched(figures) == pytest.approx(table[queue], rel=PRINTED)
+
+
+@pytest.mark.campaign
+@of("quic-wifi")
+def test_quic_fetches_files_over_wifi(folder: Path) -> None:
+    table = shown("QUIC over cake and over Wi-Fi")
+    for control, figures in reported(Uml.named("wifi"), folder / "quic-wifi.yaml", "cc").items():
+        assert fetched(figures) == pytest.approx(table[f"Wi-Fi, {control}"], rel=PRINTED)
+
+
+def fetched(figures: Mapping[str, Any]) -> list[float]:
+    return [figures["fetch"][f"{size}_bytes_ms"] for size in (50_000, 5_000_000)]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("job", [pytest.param(job, marks=of(job)) for job in ("iperf", "web", "quic")])
+def test_a_job_has_the_same_bytes_in_five_runs_whatever_else_runs(uml: Uml, folder: Path, job: str) -> None:
+    """The second to the fourth run are beside 4, 8 and 12 busy processes."""
+    run = scenario.load(folder / f"{job}.yaml").runs()[1].scenario
+    found = []
+    for processes in (0, 4, 8, 12, 0):
+        busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(processes)]
+        try:
+            result = uml.run(run, uml.new_progress())
+        finally:
+            for each in busy:
+                each.kill()
+                each.wait()
+        found.append({**{name: table.stream for name, table in result.tables.items()}, **result.files})
+    assert all(each == found[0] for each in found)
+
+
 @pytest.mark.parametrize("job", NEEDED)
 def test_the_file_of_a_job_is_correct(job: str, folder: Path) -> None:
-    for name in ("host", "key", "authorized"):
+    for name in ("host", "key", "authorized", "quic.key", "quic.crt"):
         (folder / name).touch()
     loaded = scenario.load(folder / f"{job}.yaml")
     assert len(loaded.runs()) == 2
