@@ -24,8 +24,8 @@ NEEDED = {
     "quic": ("gtlsclient", "gtlsserver", "openssl"),
     "quic-wifi": ("gtlsclient", "gtlsserver", "openssl"),
 }
-BUSY = "while True: pass"
-"""A program that keeps a processor busy."""
+BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+"""A program that keeps a processor busy as long as its parent lives."""
 PRINTED = 0.05
 """Relative difference of a figure, which other versions of the programs may have, from the page."""
 
