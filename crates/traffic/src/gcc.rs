@@ -10,8 +10,8 @@
 //!           response time; after under-use it stays                                                           [§5.5]
 //! loss      at the sender, each second: < 2 %: × 1.05; > 10 %: × (1 - p / 2); never above the receiver's rate  [§6]
 //! ```
-//! Deviations: m counts 60 times (fewer at the beginning) before it is compared, as in libwebrtc, whose constants the
-//! draft has; powers are linear over a step (1 + 0.08 dt), so that every machine computes the same bits; the receiver takes
+//! Deviations: as in libwebrtc, m counts 60 times (fewer at the beginning) before it is compared, and the variance of the
+//! noise begins at 50 and follows only while the signal is normal; powers are linear over a step (1 + 0.08 dt), so that every machine computes the same bits; the receiver takes
 //! the present one-way delay and the smallest so far for the RTT, which it cannot measure; the rate has no lower bound by
 //! the formula of TFRC, but the source's own; the noise is not filtered over several frame rates. Without reports the rate
 //! stays: the circuit breakers of RFC 8083 are not part of it.
@@ -40,6 +40,7 @@ const THRESHOLD_DOWN: f64 = 0.000_18;
 const MOST_DELTAS: f64 = 60.0;
 const STATE_NOISE: f64 = 1e-3;
 const FIRST_ERROR: f64 = 0.1;
+const FIRST_NOISE: f64 = 50.0;
 /// How fast the variance of the noise follows, at 30 frames per second.
 const NOISE_SPEED: f64 = 0.01;
 const DECREASE: f64 = 0.85;
@@ -197,7 +198,8 @@ impl Estimator {
         }
         let between = [sent.since(group.last_sent), now.since(group.last_arrived)].map(ms);
         self.group = Some(Group { first_sent: sent, last_sent: sent, last_arrived: now });
-        let estimate_ms = self.filter.update(between[1] - between[0], between[0]);
+        let is_stable = self.detector.usage == Usage::Normal;
+        let estimate_ms = self.filter.update(between[1] - between[0], between[0], is_stable);
         self.detector.update(estimate_ms, between)
     }
 }
@@ -213,18 +215,20 @@ struct Filter {
 
 impl Default for Filter {
     fn default() -> Self {
-        Filter { estimate_ms: 0.0, error: FIRST_ERROR, noise: 1.0, deltas: 0.0 }
+        Filter { estimate_ms: 0.0, error: FIRST_ERROR, noise: FIRST_NOISE, deltas: 0.0 }
     }
 }
 
 impl Filter {
     /// Takes the change of the delay of a group; what is compared with the threshold.
-    fn update(&mut self, change_ms: f64, sent_gap_ms: f64) -> f64 {
+    fn update(&mut self, change_ms: f64, sent_gap_ms: f64, is_stable: bool) -> f64 {
         let off = change_ms - self.estimate_ms;
         let most = 3.0 * self.noise.sqrt();
         let bounded = off.clamp(-most, most);
-        let keep = (1.0 - NOISE_SPEED * FRAMES_PER_S / 1000.0 * sent_gap_ms).max(0.0);
-        self.noise = (keep * self.noise + (1.0 - keep) * bounded * bounded).max(1.0);
+        if is_stable {
+            let keep = (1.0 - NOISE_SPEED * FRAMES_PER_S / 1000.0 * sent_gap_ms).max(0.0);
+            self.noise = (keep * self.noise + (1.0 - keep) * bounded * bounded).max(1.0);
+        }
         let error = self.error + STATE_NOISE;
         let gain = error / (self.noise + error);
         self.estimate_ms += gain * off;
@@ -245,26 +249,28 @@ enum Usage {
 #[derive(Clone, Copy, Debug)]
 struct Detector {
     threshold_ms: f64,
-    over_ms: f64,
+    /// How long it has been above the threshold.
+    over_ms: Option<f64>,
     before_ms: f64,
     usage: Usage,
 }
 
 impl Default for Detector {
     fn default() -> Self {
-        Detector { threshold_ms: FIRST_THRESHOLD_MS, over_ms: 0.0, before_ms: 0.0, usage: Usage::Normal }
+        Detector { threshold_ms: FIRST_THRESHOLD_MS, over_ms: None, before_ms: 0.0, usage: Usage::Normal }
     }
 }
 
 impl Detector {
     fn update(&mut self, estimate_ms: f64, [sent_ms, arrived_ms]: [f64; 2]) -> Usage {
         if estimate_ms > self.threshold_ms {
-            self.over_ms += sent_ms;
-            if self.over_ms > OVER_USE_MS && estimate_ms >= self.before_ms {
-                (self.usage, self.over_ms) = (Usage::Over, 0.0);
+            let over_ms = self.over_ms.map_or(0.0, |before| before + sent_ms);
+            self.over_ms = Some(over_ms);
+            if over_ms > OVER_USE_MS && estimate_ms >= self.before_ms {
+                self.usage = Usage::Over;
             }
         } else {
-            self.over_ms = 0.0;
+            self.over_ms = None;
             self.usage = if estimate_ms < -self.threshold_ms { Usage::Under } else { Usage::Normal };
         }
         self.before_ms = estimate_ms;
