@@ -41,9 +41,10 @@ EXPLAINED = """\
 {udp: server -> client, rate: 300kbit, size: 1200b, adapt: gcc min 150kbit max 1500kbit}
 
 A source of real-time media: its rate begins at `rate` and adapts, within its bounds, to what the receiver reports
-each 100 ms over the network. The receiver estimates the change of the queueing delay and lowers the rate to 0.85 of what
-arrives when the queue grows; the sender lowers it, too, when more than a tenth was lost (draft-ietf-rmcat-gcc-02, with
-the deviations that crates/traffic/src/gcc.rs lists). Datagrams have one size and are spaced evenly: there are no frames."""
+each 100 ms over the network. The receiver estimates the change of the queueing delay and lowers the rate to 0.85 of
+what arrives when the queue grows; the sender lowers it, too, when more than a tenth was lost
+(draft-ietf-rmcat-gcc-02, with the deviations that crates/traffic/src/gcc.rs lists). Datagrams have one size and are
+spaced evenly: there are no frames."""
 
 
 def _adapt(word: object) -> resolved.Adapt:
@@ -52,7 +53,8 @@ def _adapt(word: object) -> resolved.Adapt:
     if found is None:
         raise WordError(f"`{shown(word)}` is not a rule by which a rate adapts", ADAPT_HINT)
     least, most = (
-        default if each is None else positive_rate(each) for each, default in zip(found.groups(), MEDIA_BPS, strict=True)
+        default if each is None else positive_rate(each)
+        for each, default in zip(found.groups(), MEDIA_BPS, strict=True)
     )
     if least > most:
         raise WordError(f"the bounds of `{shown(word)}` are in the wrong order", ADAPT_HINT)
@@ -109,6 +111,11 @@ class Datagrams(Flow, frozen=True, kw_only=True):
     media: resolved.Media | None = None
     """The call or game whose datagrams these are."""
     adapt: resolved.Adapt | None = None
+
+    @property
+    def most_bps(self) -> int:
+        """The largest rate of a flow."""
+        return self.rate_bps if self.adapt is None else self.adapt.max_bps
 
 
 def _flow(entry: Udp, loc: Loc, file: File) -> Datagrams:
