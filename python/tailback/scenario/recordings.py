@@ -6,7 +6,8 @@
     Norway HSDPA       [users.ugent.be/~jvdrhoof/dataset-4g; Riiser et al., MMSys 2013]
     Starlink           CSV of starlink-grpc-tools with datetimestamp_utc, pop_ping_latency_ms, pop_ping_drop_rate
 
-A rate of 0 is 1 kbit/s: a schedule has no rate of 0. Half of a round trip is the delay of each direction. The
+A schedule has no rate of 0. It becomes 50 kbit/s, at which a full frame takes a quarter of a second: a frame that the
+stall finds on the wire ends at its rate. Half of a round trip is the delay of each direction. The
 throughput in the files of Starlink is what the user used and not what was possible, so that it is no rate.
 """
 
@@ -25,7 +26,7 @@ Way = Literal["down", "up"]
 Values = Mapping[str, str]
 """A change in the words of the experiment file, with its time `t`."""
 
-STALLED = "1kbit"
+STALLED = "50kbit"
 LOG = re.compile(r"\d{1,15}\s+\d{1,15}\s+\S+\s+\S+\s+\d{1,15}\s+\d{1,15}\s*", re.ASCII)
 
 

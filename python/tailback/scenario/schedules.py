@@ -290,7 +290,7 @@ def _checked(key: str, word: str) -> str:
     if key == "rate":
         bits = units.rate(word)
         if bits == 0:
-            raise WordError("nothing is sent at a rate of 0", "write a small rate, 1kbit, where the path stalls")
+            raise WordError("nothing is sent at a rate of 0", "write a small rate, 50kbit, where the path stalls")
         return f"{bits}bit"
     if key == "delay":
         return f"{units.time(word)}ns"

@@ -146,13 +146,13 @@ datetimestamp_utc,pop_ping_drop_rate,pop_ping_latency_ms,downlink_throughput_bps
 
 def test_a_recording_of_a_5g_phone_has_two_directions(tmp_path: Path) -> None:
     link = of_files(tmp_path, ", rate: 1mbit, schedule: ['ucc.csv:up', 'ucc.csv']", ucc=UCC_5G)
-    assert times(link, 0) == [(0, 160_000), (1, 1000), (3, 80_000)]
-    assert times(link, 1) == [(0, 21_500_000), (1, 1000)], "a second without a value is like the one before"
+    assert times(link, 0) == [(0, 160_000), (1, 50_000), (3, 80_000)]
+    assert times(link, 1) == [(0, 21_500_000), (1, 50_000)], "a second without a value is like the one before"
 
 
 def test_a_log_of_what_was_received_is_a_rate_from_the_line_before_on(tmp_path: Path) -> None:
     link = of_files(tmp_path, ", schedule: ghent.csv", ghent=GHENT)
-    assert times(link, 0) == [(0, 2_000_000), (1, 1000), (2.001, 125_000 * 8000 // 999)]
+    assert times(link, 0) == [(0, 2_000_000), (1, 50_000), (2.001, 125_000 * 8000 // 999)]
     assert link.rate_bps == (2_000_000, 2_000_000)
 
 
