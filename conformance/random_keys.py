@@ -213,6 +213,7 @@ _TRAFFIC: Mapping[str, Rule] = {
     "max_pacing_rate": _of("100kbit", "1mbit", "8mbit"),
     "mss": _of(88, 536, 1000),
     "rate": _of("100kbit", "1mbit", "5mbit"),
+    "adapt": _of("gcc min 100kbit max 5mbit", "gcc min 50kbit max 50mbit"),
     "connections": _of(1, 2, 6),
     "arrivals": _of(*ARRIVALS),
     "answer": _of("1kb", "60kb", "exponential 10kb"),

@@ -96,15 +96,17 @@ impl Running {
         let servers = (0..if is_server { connections } else { 0 }).map(End::Server);
         let ends = is_client.then_some(End::Client).into_iter().chain(servers).collect();
         let machine = Machine::of(&conversation.traffic);
-        let (sockets, outlet) = match conversation.connections() {
-            Some(connections) => (Opened::Tcp(Tcp::prepare(&conversation, &connections, network)?), None),
+        let (sockets, outlets) = match conversation.connections() {
+            Some(connections) => {
+                (Opened::Tcp(Tcp::prepare(&conversation, &connections, network)?), [None, None])
+            }
             None => {
                 let datagrams = Datagrams::prepare(&conversation, network)?;
-                let outlet = datagrams.outlet();
-                (Opened::Datagrams(datagrams), outlet)
+                let outlets = datagrams.outlets();
+                (Opened::Datagrams(datagrams), outlets)
             }
         };
-        let shared = Arc::new(Shared::new(machine, connections, outlet, bins));
+        let shared = Arc::new(Shared::new(machine, connections, outlets, bins));
         Ok(Some(Self { conversation: Arc::new(conversation), shared, sockets, ends, time: None }))
     }
 

@@ -35,8 +35,13 @@ pub struct Datagram {
 /// A datagram that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrived {
-    /// Data that was sent at this time, by the clock of its sender.
-    Data(SimTime),
+    /// Data.
+    Data {
+        /// When it was sent, by the clock of its sender.
+        sent: SimTime,
+        /// The number that its sender gave it.
+        number: u32,
+    },
     /// The answer to the echo request with this number.
     Answer(u32),
 }

@@ -121,6 +121,8 @@ pub enum Carrier<'a> {
         size: u32,
         /// The argument of `SO_SNDBUF`.
         sndbuf: Option<u64>,
+        /// Their receiver sends datagrams back, which say what has arrived.
+        reports: bool,
     },
     /// Datagrams of UDP in both directions, of which the backend knows nothing.
     Endpoints {

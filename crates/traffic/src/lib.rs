@@ -14,6 +14,7 @@ mod check;
 mod connection;
 mod endpoint;
 mod exchange;
+mod gcc;
 mod page;
 mod ping;
 mod request;

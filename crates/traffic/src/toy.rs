@@ -39,7 +39,7 @@ impl Kind for ToyTraffic {
     }
 
     fn carrier(&self) -> Carrier<'_> {
-        Carrier::Datagrams { size: SIZE, sndbuf: None }
+        Carrier::Datagrams { size: SIZE, sndbuf: None, reports: false }
     }
 
     fn client(&self) -> Burst {

@@ -172,7 +172,9 @@ impl World {
             Payload::Damaged | Payload::Tcp(_) => {}
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { seq } => self.arrived(&packet, Arrived::Answer(seq)),
-            Payload::Datagram { sent, .. } => self.arrived(&packet, Arrived::Data(sent)),
+            Payload::Datagram { sent, seq } => {
+                self.arrived(&packet, Arrived::Data { sent, number: seq });
+            }
             Payload::Content { .. } => self.arrived_at_endpoint(packet),
         }
     }

@@ -3,6 +3,7 @@
     highest(bbr_bw / rate, t > 20)          the largest estimate relative to the link, from 20 s on
     last(startup)                           when a sample was last in STARTUP
     share(rtt < 50, flow("bulk"))           of the samples of the flow `bulk`, or `bulk.1`, `bulk.2` …
+    longest(rise(delivered) < 1)            the longest time without a delivery: `rise` is what came since the sample before
 
 `t` is the time of the run in s, `age` that of the flow, and `rate` the smallest rate of a link at that time in Mbit/s.
 Rates are in Mbit/s, times in ms. A condition is a comparison, several joined by `and`, `or`, `not`, or a phase of BBR,
@@ -88,6 +89,13 @@ class Samples:
         found = np.zeros(len(self.times))
         if len(found) > 1:
             found[:-1] = np.where(self.begins[1:], 0.0, np.diff(self.times))
+        return found
+
+    def rise(self, values: Values) -> Values:
+        """By how much each value exceeds that of the sample before of its flow; NaN for the first."""
+        found = np.full(len(self.times), np.nan)
+        if len(found) > 1:
+            found[1:] = np.where(self.begins[1:], np.nan, np.diff(values))
         return found
 
     def of(self, name: str) -> Chosen:
@@ -179,7 +187,7 @@ OF_CONDITIONS: Mapping[str, Callable[[Samples, Chosen, Chosen], float | None]] =
 and how often it begins to hold. A second argument says among which samples."""
 
 FUNCTIONS = (*OF_VALUES, *OF_CONDITIONS)
-FLOW = "flow"
+FLOW, RISE = "flow", "rise"
 
 
 def parsed(text: str) -> ast.expr:
@@ -291,9 +299,16 @@ class _Value(ast.NodeVisitor):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == FLOW and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
             return self._found.of(str(node.args[0].value)).astype(np.float64)
+        if name == RISE and len(node.args) == 1:
+            return self._found.rise(np.broadcast_to(self.visit(node.args[0]), self._found.times.shape))
         if name not in FUNCTIONS or not 1 <= len(node.args) <= 2 or node.keywords:
             self.generic_visit(node)
-        among = self._chosen(node.args[1]) if len(node.args) == 2 else np.ones(len(self._found.times), dtype=np.bool_)
+        among = np.ones(len(self._found.times), dtype=np.bool_)
+        if len(node.args) == 2:
+            known = self._truth(node.args[1])
+            if len(known) and np.isnan(known).all():
+                raise _Unknown
+            among = known == 1
         found = self._worked_out(name, node.args[0], among)
         if found is None:
             raise _Unknown
@@ -307,11 +322,6 @@ class _Value(ast.NodeVisitor):
             return OF_CONDITIONS[name](self._found, truth == 1, among)
         values = np.broadcast_to(self.visit(what), among.shape)
         return OF_VALUES[name](self._found, values[among & ~np.isnan(values)])
-
-    def _chosen(self, node: ast.expr) -> Chosen:
-        """Where a condition holds."""
-        chosen: Chosen = self._truth(node) == 1
-        return chosen
 
     def _truth(self, node: ast.expr) -> Values:
         """Where a condition holds, as 0 and 1; NaN where it is unknown."""

@@ -18,7 +18,7 @@ from tailback.results import data_dictionary
 from tailback.scenario import arrivals, expect, flows, sysctl
 from tailback.scenario.lint import WARNINGS
 from tailback.scenario.shapes import SHAPES
-from tailback.scenario.traffic import call, game, page, request, video
+from tailback.scenario.traffic import call, game, page, request, udp, video
 from tailback.tc import units
 
 UNIT_WORDS = ("unit", "units", "rate", "size", "delay")
@@ -150,11 +150,13 @@ GAMES = ("game: moves of a player and the state of the game over UDP", game.EXPL
 REQUESTS = ("request: requests and answers over TCP connections that stay open", request.EXPLAINED)
 
 PAGES = ("page: a web page that a browser loads", page.EXPLAINED)
+MEDIA = ("adapt: UDP at a rate that follows what its receiver reports", udp.EXPLAINED)
 VIDEOS = ("video: a video in segments, with a bitrate for each", video.EXPLAINED)
 
 CONDITIONS = ("expect: conditions on the results, also in time", expect.EXPLAINED)
 
 LONGER: Mapping[str, tuple[str, str]] = {
+    "adapt": MEDIA,
     "arrivals": ARRIVING,
     "expect": CONDITIONS,
     "size": ARRIVING,

@@ -16,6 +16,7 @@ from tailback.resolved.size_table import SizeTable
 from tailback.resolved.traffic import (
     FLOWS,
     MILLISECOND_SHIFT,
+    Adapt,
     Connection,
     Control,
     Endpoint,
@@ -43,6 +44,7 @@ __all__ = [
     "FLOWS",
     "HOST",
     "MILLISECOND_SHIFT",
+    "Adapt",
     "AttachedQdisc",
     "BroughtFile",
     "Cell",

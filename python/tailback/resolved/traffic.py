@@ -118,8 +118,15 @@ class Media(Part, frozen=True, kw_only=True, omit_defaults=False):
     """The listener's jitter buffer; `None` adapts."""
 
 
+class Adapt(Part, frozen=True, kw_only=True):
+    """The bounds of a rate that adapts to what the receiver reports, as Google Congestion Control does."""
+
+    min_bps: int
+    max_bps: int
+
+
 class Udp(Entry, frozen=True, kw_only=True, tag="udp"):
-    """Datagrams with `size` bytes of data, sent at `rate_bps`."""
+    """Datagrams with `size` bytes of data, sent at `rate_bps`, where the rate begins if it adapts."""
 
     kind: ClassVar[str] = "udp"
     transport: ClassVar[Transport] = "udp"
@@ -134,6 +141,7 @@ class Udp(Entry, frozen=True, kw_only=True, tag="udp"):
     sndbuf: int | None
     dscp: int = 0
     media: Media | None = None
+    adapt: Adapt | None = None
 
     @property
     def gap_ns(self) -> int:

@@ -37,6 +37,7 @@ functions:
   share(C), times(C)                             the share of samples that meet a condition; how often it begins to hold
   total(C), longest(C)                           for how many seconds it holds, altogether and at a stretch
   first(C), last(C)                              when, in s
+  rise(X)                                        of each sample: by how much it exceeds the one before of its flow
 
 A condition is a comparison or a phase, or several with `and`, `or`, `not`. A second argument says among which samples:
 longest(rtt > 100, flow("bulk") and t > 5). Phases shorter than `measure.interval` are missed."""

@@ -375,7 +375,7 @@ def _path_rate(case: Case, device: str) -> int | None:
 def _most_through(case: Case, device: str) -> int | None:
     """The rate at which traffic may pass a device: that of the slowest device of its path, or what UDP sends."""
     slowest = _path_rate(case, device)
-    sent = [flow.rate_bps * flow.opens for flow in case.data_through(device) if isinstance(flow, Datagrams)]
+    sent = [flow.most_bps * flow.opens for flow in case.data_through(device) if isinstance(flow, Datagrams)]
     own = case.rate(device)
     datagrams = min(sum(sent), own) if own is not None else sum(sent)
     return max(slowest or 0, datagrams) or None

@@ -7,7 +7,8 @@
 
 A file has a line of names and then a line for each change: `t` and any of `rate`, `delay` and `loss`. Values have their
 units, or the names have them: `t_s`, `rate_mbit`, `delay_ms`, `loss_%`; a bare `t` is in seconds. What the link itself
-does not give begins with the first line.
+does not give begins with the first line. Public recordings are read, too (`recordings`): of those with both directions
+`path.csv:up` is the uplink, and `path.csv` the downlink.
 
 The changes take the place of these forms before the file is checked. An experiment may name any file, so error messages
 do not quote its content.
@@ -27,6 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tailback.limits import FileRefused, read_regular
+from tailback.scenario import recordings
 from tailback.scenario.document import Node
 from tailback.scenario.errors import Finding
 from tailback.scenario.paths import show
@@ -39,6 +41,9 @@ MOST = 100_000
 
 LARGEST = 20_000_000
 """Bytes of a file."""
+
+WAY = ":"
+"""Between the name of a file and its direction."""
 
 FILE_HINT = "name a CSV file beside the experiment with the columns t, rate, delay, loss: path.csv"
 FORM_HINT = "write {every: 2s, changes: [{at: 0s, rate: 20mbit}, {at: 1s, rate: 5mbit}]}, or the name of a CSV file"
@@ -208,17 +213,17 @@ def _with_delays(changes: Sequence[tuple[int, Node]], own: Node | None, none: No
 def recorded(name: str, folder: Path) -> list[Row]:
     """The lines of a file, in the order of their times."""
     called = shown(name)
+    file, _, way = name.partition(WAY)
     try:
-        text = read_regular(folder / name, LARGEST).decode("ascii", "replace")
+        text = read_regular(folder / file, LARGEST).decode("ascii", "replace")
     except (OSError, FileRefused, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
         raise WordError(f"the schedule `{called}` cannot be read: {reason}", FILE_HINT) from None
-    lines = csv.reader(io.StringIO(text))
+    if way not in ("", "up", "down"):
+        raise WordError(f"`{called}` names no direction", f"write {shown(file)}:up or {shown(file)}:down")
     try:
-        columns = [_column(each, called) for each in next(lines, [])]
-        if "t" not in (column for column, _ in columns) or len({column for column, _ in columns}) < len(columns):
-            raise WordError(f"`{called}` does not say which column is which", COLUMNS_HINT)
-        rows = [_row(number, line, columns, called) for number, line in enumerate(lines, 2) if line]
+        found = recordings.read(text, "up" if way == "up" else "down")
+        rows = list(_own_rows(text, called) if found is None else _foreign_rows(found, called))
     except csv.Error:
         raise WordError(f"`{called}` is not a CSV file", FILE_HINT) from None
     if not rows or len(rows) > MOST:
@@ -227,6 +232,26 @@ def recorded(name: str, folder: Path) -> list[Row]:
     if late:
         raise WordError(f"line {late} of `{called}` is earlier than the line before", "sort the lines by time")
     return rows
+
+
+def _own_rows(text: str, called: str) -> Iterator[Row]:
+    lines = csv.reader(io.StringIO(text))
+    columns = [_column(each, called) for each in next(lines, [])]
+    if "t" not in (column for column, _ in columns) or len({column for column, _ in columns}) < len(columns):
+        raise WordError(f"`{called}` does not say which column is which", COLUMNS_HINT)
+    yield from (_row(number, line, columns, called) for number, line in enumerate(lines, 2) if line)
+
+
+def _foreign_rows(lines: Iterator[tuple[int, recordings.Values]], called: str) -> Iterator[Row]:
+    """The lines of a public recording; what one of them lacks stays as it was."""
+    now: dict[str, str] = {}
+    try:
+        for number, values in lines:
+            now |= values
+            yield _of_words(number, now, called)
+    except recordings.NotRead as error:
+        message = f"line {error.line} of `{called}` is not one of this recording"
+        raise WordError(message, "remove the line, or write the columns t, rate, delay and loss yourself") from None
 
 
 def _column(word: str, called: str) -> tuple[str, str]:
@@ -249,8 +274,13 @@ def _row(number: int, line: Sequence[str], columns: Sequence[tuple[str, str]], c
         for word, (name, unit) in zip(line, columns, strict=True)
         if word.strip()
     }
+    return _of_words(number, values, called)
+
+
+def _of_words(number: int, values: Mapping[str, str], called: str) -> Row:
     try:
-        return Row(units.time(values.pop("t", "")), {key: _checked(key, word) for key, word in values.items()})
+        at = units.time(values.get("t", ""))
+        return Row(at, {key: _checked(key, word) for key, word in values.items() if key != "t"})
     except WordError as error:
         raise WordError(f"line {number} of `{called}` is not a change of a link", error.hint) from None
 
@@ -260,7 +290,7 @@ def _checked(key: str, word: str) -> str:
     if key == "rate":
         bits = units.rate(word)
         if bits == 0:
-            raise WordError("nothing is sent at a rate of 0", "write a small rate, 1kbit, where the path stalls")
+            raise WordError("nothing is sent at a rate of 0", "write a small rate, 50kbit, where the path stalls")
         return f"{bits}bit"
     if key == "delay":
         return f"{units.time(word)}ns"

@@ -43,6 +43,12 @@ def value(text: str, links: tuple[Link, ...] = (LINK,)) -> float | None:
     ("text", "expected"),
     [
         ("highest(rtt)", 80),
+        ("highest(rise(rtt))", 10),
+        ('highest(rise(t), flow("other"))', 1),
+        ("times(rise(rtt) > 9)", 1),
+        ('lowest(rise(rtt), flow("other"))', None),
+        ("longest(rise(bbr_bw) < 1)", 6),
+        ('longest(rtt > 0, cruise and flow("bulk"))', 1),
         ("lowest(rtt, t > 2.5)", 40),
         ("middle(rtt, flow('other'))", 50),
         ("mean(rtt, flow('bulk') and t < 2)", 15),
@@ -115,4 +121,4 @@ def test_only_calls_of_its_functions_are_over_time() -> None:
 
 def test_what_explain_says_names_all_samples_and_functions() -> None:
     words = set(re.findall(r"[a-z_]+", EXPLAINED))
-    assert {*overtime.NAMES, *overtime.FUNCTIONS, overtime.FLOW} <= words
+    assert {*overtime.NAMES, *overtime.FUNCTIONS, overtime.FLOW, overtime.RISE} <= words

@@ -121,3 +121,67 @@ def test_changes_of_a_file_are_checked_like_written_ones() -> None:
     with pytest.raises(ScenarioError, match="the link has no rate"):
         link_of(", schedule: {every: 1s, changes: [{at: 0s, rate: 1mbit}]}")
     assert Change(at_ns=0, end=0) not in link_of(", rate: 9mbit, schedule: []").schedule
+
+
+UCC_5G = """\
+Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,DL_bitrate,UL_bitrate,State,\
+PINGAVG,PINGMIN,PINGMAX,PINGSTDEV,PINGLOSS,CELLHEX,NODEHEX,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ
+2019.12.14_10.16.30,-8.39,51.88,0,B,11,5G,-95,-12,14.0,12,-,21500,160,D,-,-,-,-,-,b,a2,9c,2,-,-
+2019.12.14_10.16.31,-8.39,51.88,0,B,11,5G,-95,-12,14.0,12,-,0,0,D,-,-,-,-,-,b,a2,9c,2,-,-
+2019.12.14_10.16.33,-8.39,51.88,0,B,11,5G,-95,-12,-,-,-,-,80,D,30,29,31,1,0,b,a2,9c,2,-,-
+"""
+GHENT = """\
+1453121790686 39287 51.0386528885778 3.73220785642186 250000 1000
+1453121791687 40288 51.0386532820580 3.73222847166054 0 1001
+
+1453121792686 41287 51.0386553301824 3.73225142858955 125000 0999
+"""
+STARLINK = """\
+datetimestamp_utc,pop_ping_drop_rate,pop_ping_latency_ms,downlink_throughput_bps,uplink_throughput_bps,snr,scheduled,obstructed
+2023-05-01T12:00:00,0.0,40.0,1000.0,1000.0,,True,False
+2023-05-01T12:00:01,0.25,60.5,9e6,1000.0,,True,False
+2023-05-01T12:00:02,1.0,,0.0,0.0,,True,True
+"""
+
+
+def test_a_recording_of_a_5g_phone_has_two_directions(tmp_path: Path) -> None:
+    link = of_files(tmp_path, ", rate: 1mbit, schedule: ['ucc.csv:up', 'ucc.csv']", ucc=UCC_5G)
+    assert times(link, 0) == [(0, 160_000), (1, 50_000), (3, 80_000)]
+    assert times(link, 1) == [(0, 21_500_000), (1, 50_000)], "a second without a value is like the one before"
+
+
+def test_a_log_of_what_was_received_is_a_rate_from_the_line_before_on(tmp_path: Path) -> None:
+    link = of_files(tmp_path, ", schedule: ghent.csv", ghent=GHENT)
+    assert times(link, 0) == [(0, 2_000_000), (1, 50_000), (2.001, 125_000 * 8000 // 999)]
+    assert link.rate_bps == (2_000_000, 2_000_000)
+
+
+def test_a_recording_of_starlink_has_delay_and_loss_and_no_rate(tmp_path: Path) -> None:
+    link = of_files(tmp_path, ", rate: 100mbit, schedule: starlink.csv", starlink=STARLINK)
+    assert (link.delay_ns, link.rate_bps) == ((20_000_000,) * 2, (10**8,) * 2)
+    full = 2**32 - 1
+    changes = [
+        (each.at_ns // S, each.delay_ns, None if each.netem is None else dict(each.netem).get("loss", 0) / full)
+        for each in link.changes(0)
+    ]
+    assert changes == [(0, 20_000_000, 0), (1, 30_250_000, pytest.approx(0.25)), (2, None, pytest.approx(1))]
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "said"),
+    [
+        ("'r.csv:left'", UCC_5G, "`r.csv:left` names no direction"),
+        ("r.csv", UCC_5G + "2019,1\n", "line 5 of `r.csv` is not one of this recording"),
+        ("r.csv", UCC_5G.replace("21500", "fast"), "line 2 of `r.csv` is not one of this recording"),
+        ("r.csv", UCC_5G.replace("21500", "1e999"), "line 2 of `r.csv` is not one of this recording"),
+        ("r.csv", GHENT.replace("250000", "9" * 5000), "a column of `r.csv` is not one of a schedule"),
+        ("r.csv", UCC_5G.replace("10.16.33", "10.16.30"), "line 4 of `r.csv` is earlier than the line before"),
+        ("r.csv", GHENT + "1 2 3\n", "line 5 of `r.csv` is not one of this recording"),
+        ("r.csv", GHENT + "9 50000 51 3 10 0\n", "line 5 of `r.csv` is not one of this recording"),
+        ("r.csv", STARLINK.replace("0.25", "-0.25"), "line 3 of `r.csv` is not a change of a link"),
+    ],
+)
+def test_a_recording_that_is_damaged_is_refused_with_its_line(tmp_path: Path, keys: str, text: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        of_files(tmp_path, f", rate: 1mbit, schedule: {keys}", r=text)
+    assert said in str(error.value)

@@ -1,5 +1,5 @@
-//! Conversations of datagrams: UDP in one direction, and echo requests of ICMP or UDP. What they contain is in
-//! [`outlet`](super::outlet).
+//! Conversations of datagrams: UDP in one direction, perhaps with reports of its receiver, and echo requests of ICMP or UDP.
+//! What they contain is in [`outlet`](super::outlet).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -21,7 +21,9 @@ use crate::sys;
 pub struct Datagrams {
     content: Content,
     client: Option<Arc<OwnedFd>>,
-    server: Option<OwnedFd>,
+    server: Option<Arc<OwnedFd>>,
+    /// The receiver sends datagrams back.
+    reports: bool,
 }
 
 impl Datagrams {
@@ -40,12 +42,15 @@ impl Datagrams {
         let answers_itself = matches!(content, Content::Icmp);
         let is_here = network.has(conversation.to()) && !answers_itself;
         let server = is_here.then(|| open_server(conversation, &content, network));
-        Ok(Self { content, client: client.transpose()?.map(Arc::new), server: server.transpose()? })
+        let [client, server] = [client.transpose()?, server.transpose()?].map(|socket| socket.map(Arc::new));
+        let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: true, .. });
+        Ok(Self { content, client, server, reports })
     }
 
-    /// By which the client sends.
-    pub fn outlet(&self) -> Option<Outlet> {
-        self.client.clone().map(|client| Outlet::new(client, self.content.clone()))
+    /// By which the client sends, and the server that reports.
+    pub fn outlets(&self) -> [Option<Outlet>; 2] {
+        let server = if self.reports { self.server.clone() } else { None };
+        [self.client.clone(), server].map(|end| end.map(|socket| Outlet::new(socket, self.content.clone())))
     }
 
     /// Starts the threads.
@@ -55,19 +60,21 @@ impl Datagrams {
         shared: &Arc<Shared>,
         time: Time,
     ) -> Result<(), Failure> {
-        let is_echo = !matches!(self.content, Content::Stamp(_));
+        let is_answered = self.reports || !matches!(self.content, Content::Stamp(_));
         if let Some(server) = self.server.take() {
-            let (content, shared) = (self.content.clone(), shared.clone());
-            match &content {
-                Content::Number(token) => {
-                    let token = token.clone();
-                    spawn(move || send_back(&server.into(), &token))?;
+            let (content, shared, reports) = (self.content.clone(), shared.clone(), self.reports);
+            spawn(move || match &content {
+                Content::Number(token) => send_back(&server, token),
+                _ => {
+                    if reports {
+                        answer_to_the_first(&server, &content);
+                    }
+                    receive(&server, &content, &shared, End::Server(0), time);
                 }
-                _ => spawn(move || receive(&server, &content, &shared, End::Server(0), time))?,
-            }
+            })?;
         }
         let Some(client) = self.client.clone() else { return Ok(()) };
-        if is_echo {
+        if is_answered {
             let (client, content, shared) = (client.clone(), self.content.clone(), shared.clone());
             spawn(move || receive(&client, &content, &shared, End::Client, time))?;
         }
@@ -106,7 +113,8 @@ fn open_server(
     let (name, at) = (conversation.name(), SocketAddrV4::new(v4(conversation.address)?, conversation.port));
     let bound = network.within(conversation.to(), || sys::bound(0, at))?;
     let bound = bound.doing(format!("opening the receiver of {name} at {at}"))?;
-    if matches!(content, Content::Number(_)) {
+    let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: true, .. });
+    if reports || matches!(content, Content::Number(_)) {
         mark(&bound, conversation.dscp()).doing(format!("marking the answers of {name}"))?;
     }
     Ok(bound)
@@ -154,8 +162,24 @@ fn receive(socket: &OwnedFd, content: &Content, shared: &Shared, end: End, time:
     }
 }
 
+/// Aims the socket at whoever sends the first datagram of this run, which stays in the queue.
+fn answer_to_the_first(server: &OwnedFd, content: &Content) {
+    let Ok(server) = server.try_clone().map(UdpSocket::from) else { return };
+    let mut data = vec![0; 1 << 16];
+    loop {
+        let Ok((length, client)) = server.peek_from(&mut data) else { continue };
+        if content.read(&data[..length]).is_some() {
+            // Of a socket that cannot be aimed, reports are lost.
+            let _: io::Result<()> = server.connect(client);
+            return;
+        }
+        let _: io::Result<usize> = server.recv(&mut data);
+    }
+}
+
 /// Sends each datagram of this run back to where it came from.
-fn send_back(server: &UdpSocket, token: &[u8]) {
+fn send_back(server: &Arc<OwnedFd>, token: &[u8]) {
+    let Ok(server) = server.try_clone().map(UdpSocket::from) else { return };
     let mut data = vec![0; 1 << 16];
     loop {
         // An ICMP error is reported once; the next call waits again.

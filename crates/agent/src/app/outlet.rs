@@ -1,7 +1,8 @@
 //! What datagrams contain, and by which an application sends them.
 //!
 //! ```text
-//! UDP     first half of the run's token, 8 bytes; when it was sent, ns of the run, 8 bytes; zeros
+//! UDP     first half of the run's token, 8 bytes; when it was sent, ns of the run, 8 bytes; its number, 4 bytes, if it has
+//!         room for it; zeros
 //! echo    of UDP: [first half of the run's token, 8 bytes] number of the request, 4 bytes, zeros; sent back by a server
 //!         of ICMP: the lower half of the number is its sequence number [ping(7) of Linux, rfc792]
 //! ```
@@ -22,9 +23,11 @@ use crate::sys;
 const TOKEN: usize = 8;
 /// Least size of a datagram with its time.
 const STAMPED: usize = TOKEN + size_of::<u64>();
+/// Size of a datagram with its number, too.
+const NUMBERED: usize = STAMPED + NUMBER;
 /// Bytes of the header of UDP or ICMP, which the size of an echo includes.
 const HEADER: usize = 8;
-/// Bytes of the number of an echo over UDP.
+/// Bytes of the number of a datagram.
 const NUMBER: usize = 4;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
@@ -39,7 +42,7 @@ fn half(token: &str) -> [u8; TOKEN] {
 /// What the datagrams of a conversation contain besides zeros.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// The token and when it was sent.
+    /// The token, when it was sent, and its number.
     Stamp([u8; TOKEN]),
     /// The token, if the run has one, and the number of the request.
     Number(Vec<u8>),
@@ -81,6 +84,9 @@ impl Content {
             Content::Stamp(token) => {
                 data[..TOKEN].copy_from_slice(token);
                 data[TOKEN..STAMPED].copy_from_slice(&now.as_nanos().to_be_bytes());
+                if let Some(place) = data.get_mut(STAMPED..NUMBERED) {
+                    place.copy_from_slice(&datagram.number.to_be_bytes());
+                }
             }
             Content::Number(token) => {
                 data[..token.len()].copy_from_slice(token);
@@ -97,8 +103,10 @@ impl Content {
     pub fn read(&self, data: &[u8]) -> Option<Arrived> {
         match self {
             Content::Stamp(token) => {
-                let stamp = data.strip_prefix(token)?.first_chunk()?;
-                Some(Arrived::Data(SimTime::from_nanos(u64::from_be_bytes(*stamp))))
+                let (stamp, rest) = data.strip_prefix(token)?.split_first_chunk()?;
+                let sent = SimTime::from_nanos(u64::from_be_bytes(*stamp));
+                let number = rest.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+                Some(Arrived::Data { sent, number })
             }
             Content::Number(token) => {
                 let number = data.strip_prefix(token.as_slice())?.first_chunk()?;
@@ -190,11 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_says_when_it_was_sent() {
+    fn a_datagram_says_when_it_was_sent_and_its_number_if_there_is_room() {
         let content = Content::Stamp(half("geheimgeheim"));
-        let data = written(&content, 0, 20);
-        assert_eq!(data, *b"geheimge\0\0\0\0\0\0\x01\x02\0\0\0\0");
-        assert_eq!(content.read(&data), Some(Arrived::Data(SimTime::from_nanos(0x102))));
+        let data = written(&content, 0x304, 20);
+        assert_eq!(data, *b"geheimge\0\0\0\0\0\0\x01\x02\0\0\x03\x04");
+        let sent = SimTime::from_nanos(0x102);
+        assert_eq!(content.read(&data), Some(Arrived::Data { sent, number: 0x304 }));
+        assert_eq!(written(&content, 7, 19)[..16], data[..16]);
+        assert_eq!(content.read(&data[..19]), Some(Arrived::Data { sent, number: 0 }));
         assert_eq!(content.read(&data[..15]), None);
     }
 }

@@ -40,8 +40,8 @@ pub struct State {
     /// By connection, of the client's and of the server's sockets.
     orders: [Vec<Orders>; 2],
     timer: Option<SimTime>,
-    /// By which datagrams are sent.
-    outlet: Option<Outlet>,
+    /// By which the client sends datagrams, and the server.
+    outlets: [Option<Outlet>; 2],
     /// The socket of datagrams has no room.
     is_blocked: bool,
 }
@@ -112,19 +112,19 @@ impl Happened {
 
 impl Shared {
     /// Nothing has happened yet.
-    pub fn new(machine: Machine, connections: u32, outlet: Option<Outlet>, bins: usize) -> Self {
+    pub fn new(machine: Machine, connections: u32, outlets: [Option<Outlet>; 2], bins: usize) -> Self {
         let orders = [(); 2].map(|()| (0..connections).map(|_| Orders::default()).collect());
-        let state = State { machine, orders, timer: None, outlet, is_blocked: false };
+        let state = State { machine, orders, timer: None, outlets, is_blocked: false };
         Self { state: Mutex::new(state), measured: Mutex::new(Measured::new(bins)) }
     }
 
     /// Tells the application what has happened.
     pub fn tell(&self, happened: Happened, interval_ns: u64) {
         let mut state = locked(&self.state);
-        let State { machine, orders, timer, outlet, is_blocked } = &mut *state;
+        let State { machine, orders, timer, outlets, is_blocked } = &mut *state;
         let mut measured = locked(&self.measured);
         let Happened { end, event, socket, .. } = happened;
-        let orders = &mut orders[usize::from(end != End::Client)];
+        let (orders, outlet) = (&mut orders[side(end)], &mut outlets[side(end)]);
         let mut calls =
             Syscalls { happened, interval_ns, orders, timer, outlet, is_blocked, measured: &mut measured };
         machine.on(end, event, socket, &mut calls);
@@ -157,7 +157,7 @@ impl Shared {
     /// Looks at what is to be done at a TCP socket, or changes it.
     pub fn orders<T>(&self, end: End, socket: Socket, look: impl FnOnce(&mut Orders) -> T) -> T {
         let mut state = locked(&self.state);
-        look(of_end(&mut state.orders[usize::from(end != End::Client)], end, socket))
+        look(of_end(&mut state.orders[side(end)], end, socket))
     }
 
     /// Whether the thread of one of the client's connections has something to do. The first waits for the timer.
@@ -181,10 +181,15 @@ impl Shared {
         std::mem::take(&mut locked(&self.state).is_blocked)
     }
 
-    /// Looks at what sends datagrams.
+    /// Looks at what sends the client's datagrams.
     pub fn of_outlet<T>(&self, look: impl FnOnce(&Outlet) -> T) -> Option<T> {
-        locked(&self.state).outlet.as_ref().map(look)
+        locked(&self.state).outlets[0].as_ref().map(look)
     }
+}
+
+/// The place of an end: the client's, or the server's.
+fn side(end: End) -> usize {
+    usize::from(end != End::Client)
 }
 
 fn of_end(orders: &mut [Orders], end: End, socket: Socket) -> &mut Orders {
@@ -255,7 +260,8 @@ impl Calls for Syscalls<'_> {
     fn send_datagram(&mut self, datagram: Datagram, next: Option<SimTime>) -> bool {
         let Some(outlet) = self.outlet else { return false };
         if !outlet.send(datagram, self.happened.when.get()) {
-            *self.is_blocked = true;
+            // A server waits for no room: what it says is old by then.
+            *self.is_blocked |= self.happened.end == End::Client;
             return false;
         }
         *self.timer = next.or(*self.timer);

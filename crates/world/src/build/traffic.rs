@@ -89,7 +89,9 @@ impl Builder<'_> {
     fn add_sockets(&mut self, traffic: &Traffic, place: &Place) -> Result<(), BuildError> {
         match traffic.carrier() {
             Carrier::Tcp(connections) => self.add_connections(traffic, &connections, place),
-            Carrier::Datagrams { size, sndbuf } => self.add_datagram_sockets(traffic, place, size, sndbuf),
+            Carrier::Datagrams { size, sndbuf, reports } => {
+                self.add_datagram_sockets(traffic, place, size, (sndbuf, reports))
+            }
             Carrier::Endpoints { sndbuf } => self.add_endpoint_sockets(traffic, place, sndbuf),
             Carrier::Echo { size, .. } => self.add_echo_sockets(traffic, place, size),
         }
@@ -155,13 +157,13 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds a UDP socket that sends and its peer that only receives.
+    /// Adds a UDP socket that sends and its peer, which only receives unless it reports.
     fn add_datagram_sockets(
         &mut self,
         traffic: &Traffic,
         place: &Place,
         size: u32,
-        sndbuf: Option<u64>,
+        (sndbuf, reports): (Option<u64>, bool),
     ) -> Result<(), BuildError> {
         let [from, to] = traffic.ends();
         let device = self.first_hop(from, to, place.path)?;
@@ -172,7 +174,14 @@ impl Builder<'_> {
         let [socket, peer] = place.pair(0);
         let sender = udp_socket(socket, [from, to], device, (traffic.dscp(), sndbuf));
         self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
-        self.push_socket(peer, place, Transport::Stateless);
+        let receiver = if reports {
+            self.check_path([to, from], place.path)?;
+            let device = self.first_hop(to, from, place.path)?;
+            Transport::Udp(Box::new(udp_socket(peer, [to, from], device, (traffic.dscp(), None))))
+        } else {
+            Transport::Stateless
+        };
+        self.push_socket(peer, place, receiver);
         Ok(())
     }
 

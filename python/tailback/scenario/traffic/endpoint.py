@@ -8,8 +8,6 @@ run. Reading an experiment does not execute it.
 from __future__ import annotations
 
 import ast
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -17,15 +15,14 @@ from typing import Annotated, ClassVar
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
-from tailback.limits import FileRefused, read_regular
-from tailback.plain import has_control
 from tailback.scenario import defaults
+from tailback.scenario.brought import kept, read_file
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved
 from tailback.scenario.values import CodePoint, Direction, Name, ReadBy, Section, SocketSize, Time, read_in_folder
 from tailback.tc.errors import WordError
-from tailback.tc.units import on_one_line, shown
+from tailback.tc.units import shown
 
 LARGEST_FILE = 8_000_000
 """Bytes of a library: each manifest contains it."""
@@ -39,17 +36,10 @@ UDP_HEADER = 8
 def brought(word: object, folder: Path) -> resolved.BroughtFile:
     """Reads the file of an endpoint, named relative to the experiment."""
     hint = "name a library or a file in Python relative to the experiment: endpoint: ./libmine.so"
-    if not isinstance(word, str) or not word or "\0" in word or has_control(word):
-        raise WordError(f"`{shown(word)}` is not the name of a file", hint)
-    path = folder / word
-    try:
-        content = read_regular(path, LARGEST_FILE)
-    except (OSError, FileRefused) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
-        raise WordError(f"`{shown(word)}` cannot be read: {reason} ({on_one_line(path)})", hint) from None
-    _check(content, path.name)
-    digest = hashlib.sha256(content).hexdigest()
-    return resolved.BroughtFile(name=path.name, sha256=digest, content=base64.b64encode(content).decode())
+    content = read_file(word, folder, hint, LARGEST_FILE)
+    found = kept(word, content)
+    _check(content, found.name)
+    return found
 
 
 def _check(content: bytes, name: str) -> None:

@@ -7,8 +7,6 @@ run.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -19,13 +17,13 @@ from msgspec import Struct
 from pydantic import Field, WithJsonSchema
 
 from tailback import resolved
-from tailback.limits import FileRefused, read_regular
 from tailback.scenario import defaults
+from tailback.scenario.brought import kept, read_file
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.values import Name, ReadBy, Section, Size, Time, number_schema, read_in_folder
 from tailback.tc.errors import WordError, nearest_hint
-from tailback.tc.units import on_one_line, shown, time_word
+from tailback.tc.units import shown, time_word
 
 LARGEST_FILE = 1_000_000
 """Bytes of a file that is brought: each manifest contains it."""
@@ -64,16 +62,7 @@ def status(word: object) -> int | None:
 def brought(word: object, folder: Path) -> resolved.BroughtFile:
     """Reads a file that is brought to the program, named relative to the experiment."""
     hint = "name a file relative to the experiment: files: [page.html]"
-    if not isinstance(word, str) or "\0" in word:
-        raise WordError(f"`{shown(word)}` is not the name of a file", hint)
-    path = folder / word
-    try:
-        content = read_regular(path, LARGEST_FILE)
-    except (OSError, FileRefused) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
-        raise WordError(f"`{shown(word)}` cannot be read: {reason} ({on_one_line(path)})", hint) from None
-    digest = hashlib.sha256(content).hexdigest()
-    return resolved.BroughtFile(name=path.name, sha256=digest, content=base64.b64encode(content).decode())
+    return kept(word, read_file(word, folder, hint, LARGEST_FILE))
 
 
 def folder(word: object, experiment: Path) -> str:

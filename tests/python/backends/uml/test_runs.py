@@ -134,6 +134,25 @@ def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: U
     assert delays[0] == pytest.approx(delays[1], abs=0.05)
 
 
+def test_media_that_adapt_their_rate_send_as_much_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
+    """The bottleneck is half of what they begin with: without reports they would go on and lose half."""
+    given = scenario(duration_ns=20 * SECOND)
+    voice = {
+        "kind": "udp", "name": "media", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 20 * SECOND,
+        "rate_bps": 20_000_000, "size": 1200, "sndbuf": None, "adapt": {"min_bps": 1_000_000, "max_bps": 20_000_000},
+    }  # fmt: skip
+    given["traffic"] = [voice]
+    rates, losses = [], []
+    for result in (run(uml, given), Sim().run(of_json(given), Sim().new_progress())):
+        datagrams = result.tables["udp"].to_arrow().to_pandas()
+        late = datagrams[datagrams.t > 5]
+        rates.append(float(late.received.sum()) * 1200 * 8 / 15)
+        losses.append(1 - late.received.sum() / late.sent.sum())
+    assert rates[0] == pytest.approx(rates[1], rel=0.1)
+    assert 5e6 < rates[1] < 10e6
+    assert max(losses) < 0.1
+
+
 def test_a_call_beside_a_flow_sounds_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
     """Each datagram arrives with its delay, so loss, delay and MOS of the two backends agree."""
     given = scenario(duration_ns=3 * SECOND)
