@@ -234,6 +234,19 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_of_eighty_segments_is_not_cut_and_one_of_eighty_one_is() {
+        let cwnd_after = |cwnd| {
+            let mut yeah = Yeah::new(Counted::Segments);
+            // A third of the RTT is queue.
+            (yeah.rtts.min, yeah.rtts.base) = (75_000, 50_000);
+            let mut window = Window::initial(Segs(cwnd));
+            yeah.judge(&mut window);
+            (yeah.queue, window.cwnd.0)
+        };
+        assert_eq!([240, 243].map(cwnd_after), [(80, 240), (81, 243 - 81)]);
+    }
+
+    #[test]
     fn before_5_7_an_ack_for_eight_segments_counts_as_one_in_slow_mode() {
         let grown = |counted| {
             let mut acks = seasoned(200);

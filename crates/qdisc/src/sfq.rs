@@ -458,8 +458,7 @@ impl Sfq {
 
     fn perturb_if_due(&mut self, context: &mut Context<'_>) {
         let Some(period) = self.perturb.filter(|_| self.next_perturb <= context.now) else { return };
-        let missed = context.now.since(self.next_perturb).as_nanos() / period.as_nanos();
-        self.next_perturb += period * (missed + 1);
+        self.next_perturb = next_after(context.now, self.next_perturb, period);
         self.hash.perturb(context);
         self.rehash(context);
     }
@@ -482,6 +481,11 @@ impl Sfq {
             }
         }
     }
+}
+
+/// The first instant after `now` that is a whole number of periods after `due`.
+fn next_after(now: SimTime, due: SimTime, period: Span) -> SimTime {
+    due + period * (now.since(due).as_nanos() / period.as_nanos() + 1)
 }
 
 #[cfg(test)]
@@ -600,5 +604,12 @@ mod tests {
             }
         }
         assert!(rig.counter("prob_mark") > 20 && rig.effects.dropped.is_empty());
+    }
+
+    #[test]
+    fn a_hash_that_nobody_asked_for_a_while_changes_next_when_it_would_have_anyway() {
+        let at = |secs| SimTime::ZERO + Span::from_secs(secs);
+        let next = |now| next_after(at(now), at(10), Span::from_secs(10));
+        assert_eq!([10, 19, 20, 35].map(next), [20, 20, 30, 40].map(at));
     }
 }

@@ -113,7 +113,7 @@ impl Sender {
             return MtuStep::None;
         }
         let size = sizes.mss_of((search.high + search.low) / 2);
-        if size > sizes.mss_of(search.high) || search.high < search.low + MIN_RANGE {
+        if search.high < search.low + MIN_RANGE {
             let from_present = sizes.mtu_of(self.flow.mss)..=sizes.largest();
             self.path.search_again(self.flow.now, REST, from_present);
             return MtuStep::None;

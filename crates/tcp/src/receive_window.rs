@@ -646,4 +646,21 @@ mod tests {
         assert!(!window.grow(1448, 1448 + 960, Counted::All));
         assert!(window.grow(1448, 1448 + 960, Counted::WithoutHead));
     }
+
+    #[test]
+    fn a_buffer_of_less_than_three_segments_still_offers_two() {
+        let settings = Settings::default();
+        let offered = |payload: u64| {
+            let options = SocketOptions { rcvbuf: Some(payload), ..SocketOptions::default() };
+            let mut window = ReceiveWindow::new(&settings, &options);
+            window.agree(1000, true);
+            window.establish(&settings.stack, 1, SimTime::ZERO);
+            window.clamp
+        };
+        assert_eq!(
+            [2_500, 3_500].map(offered),
+            [2_000, 2_500],
+            "else there is one for the overhead of others"
+        );
+    }
 }

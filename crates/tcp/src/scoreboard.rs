@@ -656,4 +656,15 @@ mod tests {
         scoreboard.forget_stamp(0);
         assert_eq!(scoreboard.get(0).delivered_at, Micros::NEVER);
     }
+
+    #[test]
+    fn a_tail_cut_for_a_smaller_mss_is_probed_at_the_segment_that_its_last_one_would_be() {
+        let mut scoreboard = sent(2);
+        for number in 2..5 {
+            scoreboard.send(SentSegment::new((number * 100, 100), Tags::default(), 3, &Stamp::default()));
+        }
+        let probe = scoreboard.cut_tail_anew(4, 50).expect("it is cut");
+        assert_eq!((scoreboard.get(probe).seq, scoreboard.packets_out()), (300, 8));
+        assert_eq!(scoreboard.cut_tail_anew(7, 50), None, "it was");
+    }
 }

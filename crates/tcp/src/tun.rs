@@ -4,7 +4,7 @@
 //! headroom + packet < page:  all of it lies in the head
 //! else:                      the head is filled up to a page, the rest lies in pages
 //! head  = next size of the allocator that holds headroom + octets + shared info, and a sk_buff
-//! pages = the largest blocks of 1, 2, 4 or 8 pages that the rest fills, one after the other
+//! pages = as many as the rest needs; Linux takes them in blocks of 1 to 8
 //! ```
 //! A packet that fits behind the last one of the receive queue, in its head, is copied there. Others are queued as they
 //! are.
@@ -16,8 +16,6 @@ use tailback_packet::{IpVersion, Segment};
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 
 const PAGE: u32 = 4096;
-/// Largest block of pages. [linux-6.12 mmzone.h PAGE_ALLOC_COSTLY_ORDER]
-const BLOCK_MAX: u32 = 8 * PAGE;
 /// Octets kept free before a packet. [linux-6.12 skbuff.h NET_SKB_PAD]
 const HEADROOM: u32 = 64;
 /// `sk_buff` and shared info, aligned to cache lines. [linux-6.12 skbuff.h SKB_TRUESIZE]
@@ -48,7 +46,7 @@ impl TunBuffer {
         let head = head(in_head);
         let free = head - SHARED_INFO - HEADROOM - in_head;
         TunBuffer {
-            truesize: head + SK_BUFF + pages(packet - in_head),
+            truesize: head + SK_BUFF + (packet - in_head).next_multiple_of(PAGE),
             room: if is_short { free } else { 0 },
         }
     }
@@ -61,22 +59,12 @@ fn head(octets: u32) -> u32 {
     }
 }
 
-/// Memory of the blocks for `octets`.
-fn pages(octets: u32) -> u32 {
-    let (mut memory, mut left, mut block) = (0, octets, BLOCK_MAX);
-    while left > 0 {
-        while block > PAGE && left.next_multiple_of(PAGE) < block {
-            block /= 2;
-        }
-        memory += block;
-        left = left.saturating_sub(block);
-    }
-    memory
-}
-
 #[cfg(test)]
 mod tests {
+    use tailback_packet::Timestamp;
+
     use super::*;
+    use crate::testing::data;
 
     /// `SK_MEMINFO_RMEM_ALLOC` of Linux 6.12 after a first packet with a given payload, without options.
     #[test]
@@ -101,5 +89,14 @@ mod tests {
         assert_eq!(TunBuffer::new(41).room, 279);
         assert_eq!(TunBuffer::new(1040).room, 624);
         assert_eq!(TunBuffer::new(9040).room, 0);
+    }
+
+    #[test]
+    fn a_segment_comes_with_its_headers_and_its_timestamp() {
+        let room = |ip, tsval| TunBuffer::of(&Segment { length: 100, tsval, ..data() }, ip).room;
+        let stamped = Timestamp::at(tailback_units::SimTime::ZERO);
+        assert_eq!(room(IpVersion::V4, Timestamp::NONE), 280 - 100);
+        assert_eq!(room(IpVersion::V4, stamped), 280 - 100 - 12);
+        assert_eq!(room(IpVersion::V6, stamped), 280 - 100 - 12 - 20);
     }
 }

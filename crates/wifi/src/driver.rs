@@ -596,4 +596,15 @@ mod tests {
         let refused = find("ath9k").unwrap().with(&given("frames", 100)).unwrap_err();
         assert!(refused.to_string().contains("there are: subframes"), "{refused}");
     }
+
+    #[test]
+    fn a_driver_without_airtime_limits_has_the_one_that_is_given_and_no_other() {
+        let ms = Span::from_millis;
+        let own = |name, limit| given_airtime(None, &given(name, limit)).expect("a limit is given");
+        let high = own("airtime", ms(3).as_nanos());
+        assert!(high.refuse(ms(3), ms(3)) && !high.refuse(ms(2), Span::from_secs(1)));
+        let device = own("airtime_device", ms(3).as_nanos());
+        assert!(device.refuse(ms(1), ms(3)) && !device.refuse(Span::from_secs(1), ms(2)));
+        assert_eq!(given_airtime(None, &Parameters::default()), None);
+    }
 }

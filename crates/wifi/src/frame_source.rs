@@ -92,3 +92,15 @@ pub trait FrameSource: Send {
     /// A transmission from a station took this airtime, and the driver charges it.
     fn heard(&mut self, category: usize, from: StationId, airtime: Span);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_takes_its_bytes_or_the_shortest_length_and_what_lies_beside_it() {
+        let room = Room { frames: 2, bytes: 1_000, shortest: 256 };
+        let after = |mpdu| (room.without(mpdu).frames, room.without(mpdu).bytes);
+        assert_eq!([100, 256, 300, 2_000].map(after), [(1, 737), (1, 737), (1, 693), (1, 0)]);
+    }
+}

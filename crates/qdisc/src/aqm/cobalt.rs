@@ -260,4 +260,18 @@ mod tests {
         cobalt.ran_empty(&SETTINGS, SimTime::ZERO + Span::from_secs(2));
         assert_eq!(cobalt.blue(), (100 << 24) - (1 << 20), "once per target");
     }
+
+    #[test]
+    fn blue_drops_packets_below_target_with_its_probability() {
+        let mut cobalt = Cobalt::default();
+        (1..=64).for_each(|n| cobalt.overflowed(&SETTINGS, SimTime::ZERO + Span::from_millis(10 * n)));
+        let mut draws = Xoshiro256StarStar::seed_from_u64(1);
+        let calm = CobaltHead { sojourn: Span::ZERO, markable: true, bulk_flows: 0 };
+        let mut drops = 0;
+        for ms in 0..4_000 {
+            let now = SimTime::ZERO + Span::from_millis(5_000 + ms);
+            drops += u32::from(cobalt.judge(&calm, &SETTINGS, now, &mut draws) == Verdict::Drop);
+        }
+        assert!((920..1_080).contains(&drops), "64 overflows drop a quarter of 4000, got {drops}");
+    }
 }

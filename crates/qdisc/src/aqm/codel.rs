@@ -505,4 +505,17 @@ mod tests {
             (0..100).for_each(|_| queue.codel.count_one_more());
         }
     }
+
+    #[test]
+    fn the_packet_after_the_first_drop_of_an_episode_passes_and_does_not_end_it() {
+        let mut queue = Standing::above_target();
+        queue.signals(99);
+        queue.now += Span::from_millis(2);
+        let (codel, settings, now) = (&mut queue.codel, &queue.settings, queue.now);
+        let mut dequeue = codel.dequeue(settings, now);
+        let old = Head { enqueued: now - queue.sojourn, backlog_behind: 100_000, markable: false };
+        let fresh = Head { enqueued: now, ..old };
+        assert_eq!([dequeue.judge(&old), dequeue.judge(&fresh)], [Verdict::Drop, Verdict::Pass]);
+        assert!(queue.codel.is_dropping());
+    }
 }

@@ -8,6 +8,7 @@ mod script;
 mod accounting;
 mod lossy_paths;
 mod pacing;
+mod path_mtu;
 mod push;
 mod receiver;
 mod recovery;

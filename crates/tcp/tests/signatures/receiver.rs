@@ -473,3 +473,43 @@ fn the_syns_negotiate_segment_size_and_options() {
         assert_eq!((script.info().snd_mss, script.endpoint.window_scale()), (mss, 0));
     }
 }
+
+#[test]
+fn a_byte_behind_the_last_of_the_window_is_not_taken() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(100));
+    script.data(next);
+    script.advance(ms(300));
+    let ack = script.acks().pop().expect("it is acknowledged");
+    let edge = ack.ack + ack.window;
+    let reported = |script: &mut Script, seq| {
+        script.data_bytes(seq, 1);
+        script.acks().iter().any(|ack| !ack.sack.as_slice().is_empty())
+    };
+    assert!(!reported(&mut script, edge));
+    assert!(reported(&mut script, edge - 1));
+}
+
+#[test]
+fn a_buffer_without_memory_closes_the_window_and_still_takes_a_fin_without_data() {
+    let mut script = listening();
+    script.reads = false;
+    (0..3).for_each(|segment| script.data(segment));
+    script.endpoint.set_receive_buffer(0);
+    script.forget();
+    script.data(3);
+    let refused = script.acks().pop().expect("it is answered at once");
+    assert_eq!((refused.ack, refused.window), (byte(3), 0));
+    script.inject(script.peer_segment(byte(3), 0, SegmentFlags::ACK.with(SegmentFlags::FIN)));
+    assert_eq!(script.acks().pop().map(|ack| ack.ack), Some(byte(3) + 1));
+    assert!(script.endpoint.at_end());
+}
+
+#[test]
+fn what_arrives_and_what_is_written_moves_the_positions_of_a_connection() {
+    let mut script = listening();
+    assert_eq!(script.endpoint.positions(), (1, 1));
+    script.data(0);
+    script.write_bytes(100);
+    assert_eq!(script.endpoint.positions(), (byte(1), 101));
+}

@@ -265,3 +265,16 @@ fn slow_start_ends_at_the_threshold_of_the_route() {
     let info = script.info();
     assert_eq!((info.snd_cwnd, info.snd_ssthresh), (Segs(15), Some(Segs(15))));
 }
+
+#[test]
+fn a_window_of_which_half_was_used_since_an_ack_one_rto_ago_shrinks_half_way_to_that() {
+    let mut script = used_once(80, Settings::default());
+    script.at(ms(150));
+    script.write(20);
+    script.at(ms(399));
+    script.write(10);
+    assert_eq!((script.cwnd(), script.ssthresh()), (80, 20));
+    script.at(ms(400));
+    script.write(10);
+    assert_eq!((script.cwnd(), script.ssthresh()), ((80 + 40) / 2, 60));
+}

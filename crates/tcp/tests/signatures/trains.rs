@@ -3,7 +3,7 @@
 
 use tailback_cc::Control;
 use tailback_packet::SegmentFlags;
-use tailback_tcp::{HeldBy, LINUX_5_10, Settings, SmallQueueLimit};
+use tailback_tcp::{HeldBy, LINUX_5_10, LINUX_6_6, LINUX_6_12, Settings, SmallQueueLimit};
 use tailback_units::{Rate, SimTime, Span};
 
 use crate::control::{control, window_control};
@@ -315,4 +315,40 @@ fn a_train_that_overlaps_what_was_received_is_read_once_and_reported() {
     let first = ack.sack.as_slice()[0];
     assert_eq!((first.start, first.end), (byte(1), byte(2)), "the first of what was there already");
     assert_eq!(script.read(), 10 * MSS);
+}
+
+#[test]
+fn before_6_12_the_last_segment_leaves_with_its_fin_although_cwnd_is_used_up() {
+    let sent = |stack, segments| {
+        let settings = Settings { gso_max_segs: 65_535, wmem: offloads_on().wmem, ..Settings::of(stack) };
+        let control = window_control(4, 2, REDUCED);
+        let mut script = Script::connect(Setup { settings, ..Setup::new(control, ms(20)) });
+        script.device = Device::Holds;
+        script.endpoint.set_cork(true, script.clock_zero());
+        script.write(segments);
+        script.close();
+        script.complete(script.below());
+        sizes_sent(&mut script)
+    };
+    assert_eq!(sent(LINUX_6_12, 5), [2, 2]);
+    assert_eq!(sent(LINUX_6_6, 5), [2, 2, 1]);
+    assert_eq!(sent(LINUX_6_6, 6), [2, 2], "two segments are no last one");
+}
+
+#[test]
+fn an_skb_ends_where_a_record_does() {
+    let sizes = |ends_record| {
+        let mut script = script_at(20, 10, ms(20));
+        script.endpoint.set_cork(true, script.clock_zero());
+        script.write_bytes(1000);
+        if ends_record {
+            script.endpoint.end_record();
+        }
+        script.write_bytes(448);
+        script.endpoint.set_cork(false, script.clock_zero());
+        script.complete(0);
+        script.transmissions().iter().map(|sent| sent.segment.length).collect::<Vec<_>>()
+    };
+    // A short segment behind another that is not acknowledged waits.
+    assert_eq!((sizes(false), sizes(true)), (vec![1448], vec![1000]));
 }

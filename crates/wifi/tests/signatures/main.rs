@@ -495,3 +495,22 @@ fn two_hidden_senders_with_rts_carry_what_a_model_of_slots_gives() {
     let measured = plan.build().saturate(20).total_mbps();
     within(measured, expected, 0.004);
 }
+
+#[test]
+fn codel_drops_for_a_slow_station_like_for_any_other_unless_the_driver_spares_it() {
+    let drops = |profile| {
+        let modes = vec![ht(20, 0, Guard::Ns800); 2];
+        let mut rig = Plan { profile, modes, ..Plan::downlink(2) }.build();
+        while rig.now < SimTime::ZERO + Span::from_secs(2) {
+            while rig.outstanding[0] < 20 {
+                rig.offer(0, 1, 0);
+            }
+            rig.step();
+        }
+        rig.drops
+    };
+    let ath9k = *driver::find("ath9k").unwrap();
+    let (as_others, spared) = (drops(ath9k), drops(ath9k.sparing_slow_stations()));
+    println!("{as_others} {spared}");
+    assert!(as_others > 10 && spared == 0);
+}

@@ -168,3 +168,18 @@ fn an_aggregate_of_1360_us_costs_a_station_six_turns() {
     }
     assert_eq!(turns, 2 + 6, "six refills of 256 us make up for 1360; station 1 begins with two turns");
 }
+
+#[test]
+fn a_radio_holds_as_many_packets_and_as_much_memory_as_its_limits() {
+    for (limits, reason) in [
+        (QueueLimits { packets: 5, memory: 1 << 20 }, DropReason::Overlimit),
+        (QueueLimits { packets: 100, memory: 5 * 2304 }, DropReason::Overmemory),
+    ] {
+        let mut bench = Bench::new(limits);
+        (0..5).for_each(|_| bench.offer(1, 1500, Ecn::NotEct));
+        assert_eq!((bench.queues.packets(), bench.effects.dropped.len()), (5, 0));
+        bench.offer(1, 1500, Ecn::NotEct);
+        assert!(bench.effects.dropped.iter().all(|(_, found)| *found == reason));
+        assert_eq!(bench.queues.packets(), 3, "half of the longest flow is dropped");
+    }
+}
