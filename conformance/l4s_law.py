@@ -88,11 +88,11 @@ def terms_of(cell: Cell, repetitions: int) -> list[Terms]:
         return [terms(run, cell) for run in ran.runs]
 
 
-def fixed() -> dict[float, float]:
+def fixed(*settings: str) -> dict[float, float]:
     """Marks of Prague in a virtual round trip by the RTT in ms, where every packet is marked with one probability."""
     with TemporaryDirectory() as folder:
         found = {}
-        for run in tailback.run(FIXED, out=Path(folder) / "results").runs:
+        for run in tailback.run(FIXED, settings=settings, out=Path(folder) / "results").runs:
             rtt = 2 * run.scenario.links[1].delay_ns[0] / 1e6
             queue = run.table("qdisc")
             queue = queue[(queue["kind"] == "netem") & (queue["t"] > run.window_ns[0] / 1e9)]
@@ -111,7 +111,7 @@ def row(cell: Cell, found: Sequence[Terms]) -> list[str]:
     taken = f"{classic:.2f} ({CLASSIC[cell.other]:g})"
     waits = f"{rtt:.0f} ms ({cell.rtt + 15:g})"
     return [
-        f"`{cell.id}`",
+        f"{cell.other}, {cell.rtt:g} ms",
         f"{cell.ratio:g} : 1",
         f"{marks:.1f} (2)",
         f"{coupling:.2f} (1)",
