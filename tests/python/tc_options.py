@@ -35,6 +35,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "fq_codel": {
         "limit": _PACKETS, "flows": ("16", "1024"), "quantum": ("300", "1514"), "memory_limit": ("4mb", "32mb"),
         "ecn": _FLAG, "noecn": _FLAG, "drop_batch": ("1", "64"),
+        "ce_threshold": ("1s ce_threshold_selector 0x1/0x3", "2s ce_threshold_selector 184/252"),
     },
     "pie": {
         "limit": _PACKETS, "target": _TIMES, "tupdate": ("16ms", "30ms"), "alpha": ("2", "10"), "beta": ("20",),

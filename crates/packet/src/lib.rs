@@ -291,6 +291,18 @@ impl Packet {
         self.ecn != Ecn::NotEct
     }
 
+    /// The octet of the IP header with the code point and the ECN bits.                               [rfc2474] [rfc3168]
+    #[inline]
+    pub fn ds_octet(&self) -> u8 {
+        let ecn = match self.ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        };
+        self.tos | ecn
+    }
+
     /// Sets CE if the transport is ECN-capable; false if it is not. [rfc3168 §5]
     pub fn mark(&mut self) -> bool {
         let capable = self.is_markable();

@@ -5,10 +5,12 @@
 //! over limit (packets, or truesize bytes above `memory_limit`): from the head of the queue with the largest byte
 //!           backlog drop `drop_batch` packets or half its bytes, whichever comes first; its CoDel counts them
 //! dequeue:  DRR++ selects the queue; its CoDel decides about the head by the backlog of *all* queues
+//! ce:       a packet that waited longer than `ce_threshold` is marked if it can be and, with a mask, if
+//!           its DS octet & `ce_threshold_mask` = `ce_threshold_selector`, after the mark of CoDel      [linux-6.12 codel_impl.h]
 //!
 //! [rfc8290 §4] [linux-6.12 sch_fq_codel.c]. A sender gets congestion only if packets of its own queue were dropped.
-//! Deviations: each discipline draws the secret of its hash at its first packet, Linux once per boot; no filters, no
-//! `ce_threshold_selector`; a packet that arrives while the device is idle is enqueued and dequeued, not bypassed.
+//! Deviations: each discipline draws the secret of its hash at its first packet, Linux once per boot; no filters; a
+//! packet that arrives while the device is idle is enqueued and dequeued, not bypassed.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -35,6 +37,7 @@ pub(crate) const ROW: Row = Row {
 const MS: u64 = 1_000_000;
 /// CoDel compares 16 intervals on a 32-bit clock of 1.024 µs.
 const LONGEST: u64 = 100_000 * MS;
+const OCTET: (u64, u64) = (0, 255);
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new(
@@ -94,6 +97,20 @@ const PARAMETERS: &[Parameter] = &[
         "mark every ECN-capable packet with a longer sojourn time; default: none",
     ),
     Parameter::new(
+        "ce_threshold_selector",
+        ParameterUnit::Number,
+        Some(0),
+        OCTET,
+        "`ce_threshold` marks only packets whose DS octet, masked, is this",
+    ),
+    Parameter::new(
+        "ce_threshold_mask",
+        ParameterUnit::Number,
+        Some(0),
+        OCTET,
+        "bits of the DS octet that the selector is compared with; 0: `ce_threshold` marks all",
+    ),
+    Parameter::new(
         "drop_batch",
         ParameterUnit::Packets,
         Some(64),
@@ -108,6 +125,25 @@ struct Limits {
     packets: u32,
     memory: u64,
     drop_batch: u32,
+}
+
+/// The packets that `ce_threshold` marks: those whose DS octet, which ends with the ECN bits, is `value` under `mask`.
+#[derive(Clone, Copy)]
+struct Selector {
+    value: u8,
+    mask: u8,
+}
+
+impl Selector {
+    fn from_parameters(given: &Parameters) -> Self {
+        let octet = |name| given.given(name).unwrap_or(0) as u8;
+        Selector { value: octet("ce_threshold_selector"), mask: octet("ce_threshold_mask") }
+    }
+
+    #[inline]
+    fn takes(self, packet: &Packet) -> bool {
+        self.mask == 0 || packet.ds_octet() & self.mask == self.value
+    }
 }
 
 /// The counters that only this kind has.
@@ -156,6 +192,7 @@ impl Turns for Queues {
 /// The counts of the packets held.
 struct Packets {
     memory: u64,
+    selector: Selector,
     ledger: Ledger,
     own: OwnCounters,
 }
@@ -170,7 +207,12 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
     let queues = FlowQueues::with_state(given.require("flows")? as u32, idle);
     Ok(Box::new(FqCodel {
         turns: RoundRobin::over(queues, given.require("quantum")? as u32),
-        packets: Packets { memory: 0, ledger: Ledger::default(), own: OwnCounters::default() },
+        packets: Packets {
+            memory: 0,
+            selector: Selector::from_parameters(given),
+            ledger: Ledger::default(),
+            own: OwnCounters::default(),
+        },
         codel: CodelSettings::from_parameters(given, device.mtu)?,
         limits: Limits {
             packets: given.require("limit")? as u32,
@@ -333,7 +375,10 @@ impl Packets {
     #[inline]
     fn release(&mut self, mut packet: Box<Packet>, length: u32, verdict: Verdict, late: bool) -> Box<Packet> {
         let by_law = verdict == Verdict::Mark;
-        let by_threshold = late && packet.is_markable();
+        if by_law {
+            packet.mark();
+        }
+        let by_threshold = late && packet.is_markable() && self.selector.takes(&packet);
         if by_law || by_threshold {
             packet.mark();
             self.ledger.marked += 1;
@@ -546,6 +591,46 @@ mod tests {
         rig.advance(Span::from_millis(2));
         let sent: Vec<Ecn> = (0..2).filter_map(|_| rig.serve(TEN_MBIT)).map(|sent| sent.ecn).collect();
         assert_eq!((sent, rig.counter("ce_mark")), (vec![Ecn::Ce, Ecn::NotEct], 1));
+    }
+
+    /// Bits of a packet, the selector and the mask, and whether the threshold marks it.
+    const SELECTED: &[(Ecn, u8, u64, u64, bool)] = &[
+        (Ecn::Ect1, 0, 1, 3, true),
+        (Ecn::Ect0, 0, 1, 3, false),
+        (Ecn::Ce, 0, 1, 3, false),
+        (Ecn::NotEct, 0, 0, 3, false),
+        (Ecn::Ect0, 46 << 2, 0xb8, 0xfc, true),
+        (Ecn::Ect1, 0, 0xb8, 0xfc, false),
+        (Ecn::Ect1, 46 << 2, 0xb9, 0xff, true),
+        (Ecn::Ect1, 0, 7, 3, false),
+        (Ecn::Ect0, 0, 7, 0, true),
+    ];
+
+    #[test]
+    fn a_selector_limits_ce_threshold_to_packets_of_its_ds_octet() {
+        for &(ecn, tos, value, mask, marks) in SELECTED {
+            let selector =
+                [("ce_threshold_selector", value), ("ce_threshold_mask", mask), ("ce_threshold", MS)];
+            let mut rig = Rig::of("fq_codel", &selector);
+            rig.enqueue(Packet { ecn, tos, ..packet(0, 1514) });
+            rig.advance(Span::from_millis(2));
+            let sent = rig.serve(TEN_MBIT).map(|sent| sent.ecn);
+            assert_eq!(sent, Some(if marks { Ecn::Ce } else { ecn }), "{ecn:?} {tos} {value}/{mask}");
+            assert_eq!(rig.counter("ce_mark"), u64::from(marks));
+        }
+    }
+
+    #[test]
+    fn the_law_marks_what_the_selector_leaves_out_and_the_threshold_does_not_count_what_the_law_marked() {
+        let selector = [("ce_threshold_selector", 1), ("ce_threshold_mask", 3), ("ce_threshold", MS)];
+        let mut rig = Rig::of("fq_codel", &selector);
+        let marks = signals(&mut rig, &Packet { ecn: Ecn::Ect0, ..packet(0, 1514) }, 800);
+        assert_eq!((rig.counter("ecn_mark"), rig.counter("ce_mark")), (marks.len() as u64, 0));
+        let mut rig = Rig::of("fq_codel", &selector);
+        signals(&mut rig, &Packet { ecn: Ecn::Ect1, ..packet(0, 1514) }, 800);
+        let (law, threshold) = (rig.counter("ecn_mark"), rig.counter("ce_mark"));
+        assert_eq!(rig.qdisc.counters().marked, law + threshold, "no packet counts twice");
+        assert!(law > 5 && threshold > 500, "{law} {threshold}");
     }
 
     #[test]

@@ -200,19 +200,13 @@ impl Captures {
 }
 
 fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
-    let ecn = match packet.ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
-    };
     let length = IPV4_HEADER + above + payload_length(packet);
     let protocol = match packet.payload {
         Payload::Tcp(_) => TCP,
         Payload::Datagram { .. } | Payload::Content { .. } => UDP,
         _ => ICMP,
     };
-    let mut header = vec![0x45, packet.tos | ecn];
+    let mut header = vec![0x45, packet.ds_octet()];
     header.extend((length.min(65535) as u16).to_be_bytes());
     header.extend([0, 0]);
     header.extend(DONT_FRAGMENT.to_be_bytes());

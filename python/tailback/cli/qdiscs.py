@@ -53,14 +53,14 @@ def _class(kind: str, each: Entry) -> Iterator[str]:
 
 
 def _options(entry: Entry) -> Iterator[str]:
-    own = qdiscs.of(entry["kind"]).shown.words
-    if own is not None:
-        yield from own(entry["options"])
+    shape = qdiscs.of(entry["kind"]).shown
+    if shape.words is not None:
+        yield from shape.words(entry["options"])
         return
-    for name, value in entry["options"].items():
+    for name, value in shape.joined(entry["options"]).items():
         if value is None or value is True:
             yield name
-        elif value is False and name in qdiscs.of(entry["kind"]).shown.denied:
+        elif value is False and name in shape.denied:
             yield f"no{name}"
         elif value is not False:
             yield f"{name} {_option(entry['kind'], name, value)}"

@@ -45,6 +45,8 @@ class Shown(Struct, frozen=True):
     """Counters that are fractions from 0 to 1."""
     among_options: Sequence[str] = ()
     """Counters that `tc` has among the options."""
+    joined: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+    """Options as `tc -s` has them, where it has several in one word."""
     words: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
     """Formats its options for `tc -s`; without it they are names and values."""
     class_counters: Sequence[Line] = ()

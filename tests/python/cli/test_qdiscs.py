@@ -25,6 +25,11 @@ def printed(given: str) -> str:
     ("given", "shown"),
     [
         ("netem delay 10ms 2ms 25% loss 1%", "limit 1000 delay 10ms  2ms 25% loss 1%"),
+        (
+            "fq_codel ce_threshold 1ms ce_threshold_selector 1/0",
+            "limit 10240p target 5ms interval 100ms ce_threshold 999us ecn ce_threshold_selector 0x1/0 flows 1024 "
+            "quantum 1514 memory_limit 32Mb drop_batch 64",
+        ),
         ("netem loss gemodel 1% 25% ecn", "limit 1000 loss gemodel p 1% r 25% 1-h 100% 1-k 0% ecn"),
         ("netem delay 5ms reorder 25% 50%", "limit 1000 delay 5ms reorder 25% 50% gap 1"),
         ("netem rate 1mbit 20 slot 1ms 2ms", "limit 1000 rate 1Mbit packetoverhead 20 slot 1ms 2ms"),
@@ -68,11 +73,13 @@ LESS = {
 ROUNDED = {
     "tbf": ("limit", "latency", "rate", "mtu"),
     "codel": ("target", "ce_threshold"),
-    "fq_codel": ("target", "ce_threshold", "memory_limit", "ecn"),
+    "fq_codel": ("target", "ce_threshold", "memory_limit", "ecn", "ce_threshold_selector", "ce_threshold_mask"),
     "hhf": ("reset_timeout",),
     "netem": ("delay", "distribution", "seed"),
 }
-"""What `tc -s` rounds (a kernel's ticks), or does not print: `noecn`, the distribution and the seed of netem."""
+"""What `tc -s` rounds (a kernel's ticks), or does not print: `noecn`, a selector of 0/0 or without `ce_threshold`, the
+distribution and the seed of netem.
+"""
 
 
 def test_what_is_printed_of_any_discipline_means_the_same_or_is_refused_by_what_it_lacks() -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from conformance.l4s import PAGE, Cell, Found, cells, load, measured
+from conformance.l4s_law import CLASSIC, fixed, terms_of
 
 
 def cell(name: str) -> Cell:
@@ -44,3 +45,20 @@ def test_prague_has_a_short_queue_in_dualpi2_and_starves_cubic_in_a_classic_one_
     assert dual.p99 < 2
     assert classic.ratio > 8
     assert answered.ratio < classic.ratio / 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_prague_has_more_than_two_marks_in_a_round_trip_and_most_if_it_ends_just_before_25_ms() -> None:
+    marks = fixed("vary={delay: [10ms, 12.5ms]}", "duration=60s")
+    assert 2.2 < marks[25] < 2.8 < marks[20] < 3.5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_the_calculation_takes_for_granted_is_the_whole_difference() -> None:
+    reno = cell("c2-reno-20")
+    (found,) = terms_of(reno, 1)
+    assert reno.ratio is not None
+    off = [found.marks / 2, found.coupling, CLASSIC["reno"] / found.classic, found.classic_ms / (reno.rtt + 15)]
+    assert all(0.8 < each < 2.1 for each in off)
+    product = off[0] * off[1] * off[2] * off[3]
+    assert found.ratio == pytest.approx(reno.ratio * product, rel=0.02)

@@ -101,7 +101,7 @@ def test_what_tc_prints_is_read_as_what_it_means(line: str) -> None:
         ),
         ("tc qdisc add dev eth0 root sfq min 8000", "`min` of `sfq` needs `redflowlimit`", "add `redflowlimit`"),
         ("qdisc netem 1: root limit 1000 ecn", "`ecn` of `netem` needs `loss`", "add `loss`"),
-        ("qdisc fq_codel 1: root ce_threshold 1ms ce_threshold_selector 0x3/0x3", "is not modelled", "remove it"),
+        ("qdisc fq_codel 1: root ce_threshold 1ms ce_threshold_selector 0x3", "a value and a mask", "0x1/0x3"),
         ("qdisc hfsc 1: root refcnt 2 default 0x1", "`hfsc` is not a queue discipline", "htb"),
         ("qdisc pfifo_fast 0: root bands 3 priomap 1 1 1", "cannot be changed", "use `prio`"),
         ("tc qdisc add dev eth0 root police rate 1mbit", "`police` is not", "links: ["),

@@ -23,6 +23,11 @@ TAKEN: dict[str, str] = {
     "interval 99999us memory_limit 33554432 ecn": (
         "fq_codel limit 10240 flows 1024 quantum 1514 target 4999us interval 99999us memory_limit 33554432 ecn"
     ),
+    "qdisc fq_codel 1: root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms ce_threshold 999us "
+    "ce_threshold_selector 0x1/0x3 interval 100ms memory_limit 32Mb ecn drop_batch 64 ": (
+        "fq_codel limit 10240 flows 1024 quantum 1514 target 5ms ce_threshold 999us ce_threshold_selector 1/3 "
+        "interval 100ms memory_limit 32mb ecn drop_batch 64"
+    ),
     "qdisc codel 8002: root refcnt 2 limit 1000p target 5us ce_threshold 1ms interval 100ms ecn": (
         "codel limit 1000 target 5us ce_threshold 1ms interval 100ms ecn"
     ),

@@ -61,6 +61,8 @@ MS = 10**6
         ("fq weights 60000 40000 20000", {"weight_0": 60_000, "weight_1": 40_000, "weight_2": 20_000}),
         ("codel limit 5 limit 6", {"limit": 6}),
         ("fq_codel limit 0 quantum 100", {"quantum": 256}),
+        ("fq_codel ce_threshold_selector 0x1/0x3", {"ce_threshold_selector": 1, "ce_threshold_mask": 3}),
+        ("fq_codel ce_threshold_selector 010/8", {"ce_threshold_selector": 8, "ce_threshold_mask": 8}),
         ("cake pppoe-ptm ether-vlan", {"overhead": 34, "framing": 2, "raw": 0}),
         ("cake overhead -4", {"overhead": 0, "undercharge": 4, "raw": 0}),
         ("netem rate 1mbit -20 48", {"rate": 10**6, "packet_undercharge": 20, "cell_size": 48}),
@@ -88,7 +90,8 @@ def test_words_have_the_meaning_that_they_have_in_tc(text: str, expected: dict[s
         ("sfq min 1000", "`min` of `sfq` needs `redflowlimit`"),
         ("htb rate 50%", "is relative to the speed of a device"),
         ("fq quantum 3k", "is not a whole number"),
-        ("fq_codel ce_threshold_selector 1/3", "is not modelled"),
+        ("fq_codel ce_threshold_selector 1", "`1` is not a value and a mask"),
+        ("fq_codel ce_threshold_selector 256/3", "`256` is out of range"),
         ("fq bands 4", "is always 3"),
         ("red limit 400k", "`avpkt` of `red` is missing"),
         ("pfifo; class 1:1 rate 1mbit", "`pfifo` has no classes"),
@@ -204,7 +207,9 @@ SAME: list[str] = [
     "tbf rate fast burst 5kb latency 1s",
     "codel", "codel limit 180 target 5ms interval 100ms ecn", "codel limit 10k", "codel target 5x", "codel noecn",
     "fq_codel", "fq_codel limit 180 flows 64 quantum 300 target 5ms interval 100ms memory_limit 4mb ecn drop_batch 64",
-    "fq_codel quantum 3k", "fq_codel ce_threshold 1ms", "fq_codel flows", "fq_codel memory_limit 4x",
+    "fq_codel quantum 3k", "fq_codel ce_threshold 1ms", "fq_codel flows",
+    "fq_codel ce_threshold 1ms ce_threshold_selector 1/3", "fq_codel ce_threshold_selector 1",
+    "fq_codel memory_limit 4x",
     "pie", "pie limit 180 target 15ms tupdate 15ms alpha 2 beta 20 ecn bytemode", "pie alpha high", "pie nobytemode",
     "fq", "fq limit 100 flow_limit 10 quantum 3028 initial_quantum 15140 maxrate 10mbit nopacing", "fq pace",
     "fq horizon 5s horizon_cap", "fq low_rate_threshold 550kbit refill_delay 40ms orphan_mask 1023 timer_slack 10us",
@@ -223,7 +228,6 @@ SAME: list[str] = [
 APART: dict[str, str] = {
     "pfifo limit 180p": "`180p` is `tc`'s own way to write a number of packets, and ours to read one",
     "fq_codel limit 180p": "likewise",
-    "fq_codel ce_threshold_selector 1/3": "not modelled",
 }
 
 
