@@ -118,6 +118,9 @@ impl Kind for UdpTraffic {
 }
 
 impl UdpTraffic {
+    /// Bytes of data of a report of the receiver.
+    pub const REPORT: u32 = REPORT_SIZE;
+
     fn bounds_bps(&self) -> Option<[u64; 2]> {
         self.adapt.map(|Adapt { min_bps, max_bps }| [min_bps, max_bps])
     }

@@ -3,7 +3,7 @@
     highest(bbr_bw / rate, t > 20)          the largest estimate relative to the link, from 20 s on
     last(startup)                           when a sample was last in STARTUP
     share(rtt < 50, flow("bulk"))           of the samples of the flow `bulk`, or `bulk.1`, `bulk.2` …
-    longest(rise(delivered) < 1)            the longest time without a delivery: `rise` is what came since the sample before
+    longest(rise(delivered) < 1)            the longest time without a delivery: `rise` is over the sample before
 
 `t` is the time of the run in s, `age` that of the flow, and `rate` the smallest rate of a link at that time in Mbit/s.
 Rates are in Mbit/s, times in ms. A condition is a comparison, several joined by `and`, `or`, `not`, or a phase of BBR,

@@ -1,7 +1,7 @@
 //! The sockets of a conversation, by what carries it.
 
 use tailback_packet::{HostId, IPV4_HEADER, SocketId, UDP_HEADER};
-use tailback_traffic::{Carrier, Connections, Machine, Purpose, Traffic};
+use tailback_traffic::{Carrier, Connections, Machine, Purpose, Traffic, UdpTraffic};
 use tailback_units::SimTime;
 
 use super::{Builder, Connection, tos};
@@ -175,8 +175,11 @@ impl Builder<'_> {
         let sender = udp_socket(socket, [from, to], device, (traffic.dscp(), sndbuf));
         self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
         let receiver = if reports {
-            self.check_path([to, from], place.path)?;
             let device = self.first_hop(to, from, place.path)?;
+            if UdpTraffic::REPORT > self.path_mtu(to, from) - IPV4_HEADER - UDP_HEADER {
+                let remedy = "give the links on the way back a larger `mtu`".to_owned();
+                return Err(does_not_fit(place.path, UdpTraffic::REPORT, remedy));
+            }
             Transport::Udp(Box::new(udp_socket(peer, [to, from], device, (traffic.dscp(), None))))
         } else {
             Transport::Stateless
