@@ -112,5 +112,5 @@ Of {listed} mutants that `cargo mutants` lists; another draw adds to them. Each 
 one arm of a crate. **Killed** are those that the golden tables or the tests of their crate see. A
 **gap** changes a run of `experiments`, and no test sees it. *Equivalent* ones change nothing that can be observed, for
 the reason below ([equivalent.toml](../../mutants/equivalent.toml)). *Not compiled*: the compiler refuses them, or they
-are in constants.
+are in constants. Survivors are judged again when there is a test for them; those whose code is gone since are left out.
 """

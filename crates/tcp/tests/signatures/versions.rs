@@ -411,3 +411,21 @@ fn a_write_that_unsent_bytes_stop_can_go_on_once_they_have_left_and_one_that_the
     script.write_what_fits(1_000_000);
     assert!(script.endpoint.write_blocked());
 }
+
+#[test]
+fn a_fin_without_data_passes_a_closed_window_since_6_12() {
+    for (stack, taken) in [(LINUX_6_12, true), (LINUX_6_6, false)] {
+        let options = SocketOptions { rcvbuf: Some(20_000), ..SocketOptions::default() };
+        let mut script = Script::listen(Setup { options, ..setup(stack, ms(20)) });
+        script.reads = false;
+        let (mut next, mut window) = (1, MSS);
+        while window > 0 {
+            script.data_bytes(next, window.min(MSS) as u32);
+            script.advance(ms(300));
+            let ack = script.acks().pop().expect("it is acknowledged");
+            (next, window) = (ack.ack, ack.window);
+        }
+        script.inject(script.peer_segment(next, 0, SegmentFlags::ACK.with(SegmentFlags::FIN)));
+        assert_eq!(script.endpoint.at_end(), taken, "{}", stack.name);
+    }
+}
