@@ -1,9 +1,10 @@
 """What a virtual second of each version of Linux costs: processor seconds, of the user and of the system.
 
     python -m conformance.versions.cost            # the versions whose kernels are there, one run at a time
-    python -m conformance.versions.cost --write    # all versions, into conformance/results
+    python -m conformance.versions.cost --write    # into conformance/results
 
-Processor seconds depend on the machine, and little on what else it does.
+Processor seconds depend on the machine, and less than wall time on what else it does. A version whose kernel is not
+there has a row without figures.
 """
 
 from __future__ import annotations
@@ -79,11 +80,11 @@ def main() -> int:
                 find_kernel(version.kernel)
             except KernelMissing as error:
                 print(f"{version.name}: {error}\n  hint: tailback {' '.join(version.build)}", file=sys.stderr)
-                missing = True
+                found[version.name], missing = {}, True
                 continue
             found[version.name] = measured(version, Path(folder))
             print(table({version.name: found[version.name]})[-1], flush=True)
-    if options.write and not missing:
+    if options.write:
         write_tables({"cost": table(found)}, RESULTS / "versions.md", COMMAND)
     print(f"load of the machine: {os.getloadavg()[1]:.1f}")
     return int(missing)

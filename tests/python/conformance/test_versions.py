@@ -7,7 +7,7 @@ import re
 import pytest
 
 from conformance.kinds.golden import RUN
-from conformance.versions import golden, report
+from conformance.versions import cost, golden, report
 from conformance.versions.__main__ import judged
 from conformance.versions.versions import VERSIONS, Version, cases, experiment
 from tailback.kernel.build import features
@@ -81,4 +81,14 @@ def test_a_version_that_lacks_runs_says_which() -> None:
     lost = kernel[others | (kernel["repetition"] < 2)]
     assert report.short([version], lost) == [
         "5.10: the kernel's figures of 2 of 36 runs are missing: `cubic over pfifo` 2, `cubic over pfifo` 3"
+    ]
+
+
+def test_the_table_of_costs_has_each_version_and_wi_fi_only_with_our_driver() -> None:
+    assert {version.name: cost.cases_of(version) for version in cost.VERSIONS} == {
+        "5.10": ["wired"], "6.1": ["wired"], "6.12": ["wired", "Wi-Fi"], "7.3": ["wired", "Wi-Fi"],
+    }  # fmt: skip
+    assert cost.table({"5.10": {"wired": [0.5, 1.0]}, "6.1": {}})[2:] == [
+        "| 5.10 | 0.75 (0.50 to 1.00) | – |",
+        "| 6.1 | – | – |",
     ]
