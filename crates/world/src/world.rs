@@ -271,9 +271,7 @@ impl World {
             return self.settle();
         }
         if is_due {
-            // It expires with the other timers of this tick.
-            self.timers.ran_out(socket, self.sockets.timer(socket));
-            self.events.check_soon();
+            self.wait_for_tick(socket);
         }
         if is_last {
             self.tick();
@@ -348,8 +346,7 @@ impl World {
         let event = if timer == TimerId::START { AppEvent::Started } else { AppEvent::Timer };
         if event == AppEvent::Started {
             self.open(conversation);
-            let starts = &self.conversations[conversation.0 as usize];
-            starts.set_no_delay(&mut self.sockets, self.context.now);
+            self.set_options(conversation);
         } else if self.conversations[conversation.0 as usize].machine.is_none() {
             // It is over: a time to stop comes too late.
             return;
