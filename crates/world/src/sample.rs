@@ -32,7 +32,7 @@ impl World {
         for conversation in std::mem::take(&mut self.present) {
             self.call_at_the_end(conversation);
         }
-        self.endpoints.record_last_delays(&mut self.context.journal);
+        self.record_last_delays();
     }
 
     /// `TCP_INFO` of one socket now.
