@@ -35,7 +35,6 @@ mod kind;
 mod ledger;
 mod lifetime;
 mod napi;
-mod network;
 mod nic;
 mod opportunities;
 mod own_controls;
