@@ -11,10 +11,12 @@
 //! The constants are those of Google's source. Where the draft has others they are parameters, and all of the draft's are
 //! `bbr3 drain_gain 128 drain_rounds 3 down_gain 230`:
 //!
+//! ```text
 //!                            source                   draft
 //! pacing gain of DRAIN       0.344 (`drain_gain` 88)  0.5 (128)
 //! longest DRAIN, round trips no limit                 3 (`drain_rounds` 3)
 //! pacing gain of DOWN        0.91 (`down_gain` 232)   0.9 (230)
+//! ```
 //!
 //! [bbr-v3 bbr_drain_gain, bbr_pacing_gain] [draft-ietf-ccwg-bbr]
 //!

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -13,8 +14,15 @@ IMPATIENT = re.compile(r"time\.sleep\(|\.join\(\d|\.wait\(\d|timeout=\d|datetime
 
 def examples(source: str) -> Iterator[str]:
     """The beginning of a code block that rustdoc runs."""
-    fences = [line for line in DOCUMENTATION.findall(source) if line.startswith("```")]
-    return (fence for fence in fences[::2] if fence in ("```", "```rust"))
+    lines = DOCUMENTATION.findall(source)
+    fences = [line for line in lines if line.startswith("```")]
+    yield from (fence for fence in fences[::2] if fence in ("```", "```rust"))
+    # Without a fence, rustdoc takes what is indented after an empty line for code.
+    inside = False
+    for before, line in pairwise(lines):
+        inside ^= before.startswith("```")
+        if not before and not inside and line.startswith("    "):
+            yield line
 
 
 def test_examples_in_the_documentation_of_crates_are_run() -> None:
@@ -23,6 +31,11 @@ def test_examples_in_the_documentation_of_crates_are_run() -> None:
     listed = re.search(r"^WITH_EXAMPLES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert listed is not None
     assert set(re.findall(r"tailback-(\w+)", listed[1])) == found
+
+
+def test_an_indented_table_in_a_head_counts_as_an_example() -> None:
+    assert list(examples("//! Values:\n//!\n//!     1  2\n")) == ["    1  2"]
+    assert list(examples("//! Values:\n//!\n//! ```text\n//!\n//!     1  2\n//! ```\n")) == []
 
 
 def untested(crate: Path) -> Iterator[Path]:
