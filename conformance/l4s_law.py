@@ -4,8 +4,9 @@
     python -m conformance.l4s_law --write    writes them into docs/l4s.md
 
 The calculation is: Prague has 2 marks in a virtual round trip (max(RTT, 25 ms)), p_L = 2 √p_C, a classic flow has
-c / √p_C packets in flight (c is 1.63 for Reno and 1.4 for CUBIC), and it waits 15 ms. The ratio that is found is the
-calculated one times what each of these is off by.
+c / √p_C packets in flight, with c = 1.22, and its queue has 15 ms at the tips of its sawteeth: the mean of its RTT is
+0.75 of RTT + 15 ms for Reno, and 0.85 for CUBIC. The ratio that is found is the calculated one times what each of these
+is off by. [rfc9332 §C.2]
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ FIXED = ROOT / "experiments" / "l4s" / "fixed-marks.yaml"
 FLOOR_MS = 25
 """The shortest round trip that Prague behaves for."""
 SEGMENT_BITS = 1448 * 8
-CLASSIC = {"reno": 1.63, "cubic": 1.4}
+CLASSIC = 1.22
 """The constant c of the calculation."""
+TARGET_MS = 15
+MEAN_OF_TIPS = {"reno": 0.75, "cubic": 0.85}
+"""The mean of a sawtooth over its tips, which fall to 0.5 and to 0.7."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class Terms:
 def virtual_ms(rtt: float) -> float:
     """A round trip as Prague takes it."""
     return max(rtt, FLOOR_MS)
+
+
+def waits_ms(cell: Cell) -> float:
+    """The RTT of the classic flow that the calculation has."""
+    return MEAN_OF_TIPS[cell.other] * (cell.rtt + TARGET_MS)
 
 
 def segments_per_ms(goodput_mbps: float) -> float:
@@ -108,8 +117,8 @@ def row(cell: Cell, found: Sequence[Terms]) -> list[str]:
     marks, coupling, classic, rtt, ratio = (
         mean(getattr(each, name) for each in found) for name in ("marks", "coupling", "classic", "classic_ms", "ratio")
     )
-    taken = f"{classic:.2f} ({CLASSIC[cell.other]:g})"
-    waits = f"{rtt:.0f} ms ({cell.rtt + 15:g})"
+    taken = f"{classic:.2f} ({CLASSIC:g})"
+    waits = f"{rtt:.0f} ms ({waits_ms(cell):.0f})"
     return [
         f"{cell.other}, {cell.rtt:g} ms",
         f"{cell.ratio:g} : 1",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from conformance.l4s import PAGE, Cell, Found, cells, load, measured
-from conformance.l4s_law import CLASSIC, fixed, terms_of
+from conformance.l4s_law import CLASSIC, fixed, terms_of, waits_ms
 
 
 def cell(name: str) -> Cell:
@@ -58,7 +58,7 @@ def test_what_the_calculation_takes_for_granted_is_the_whole_difference() -> Non
     reno = cell("c2-reno-20")
     (found,) = terms_of(reno, 1)
     assert reno.ratio is not None
-    off = [found.marks / 2, found.coupling, CLASSIC["reno"] / found.classic, found.classic_ms / (reno.rtt + 15)]
+    off = [found.marks / 2, found.coupling, CLASSIC / found.classic, found.classic_ms / waits_ms(reno)]
     assert all(0.8 < each < 2.1 for each in off)
     product = off[0] * off[1] * off[2] * off[3]
     assert found.ratio == pytest.approx(reno.ratio * product, rel=0.02)
