@@ -101,7 +101,9 @@ def test_configurations_are_the_means_of_their_repetitions_with_their_intervals(
 
 def test_the_interval_of_a_utilisation_far_above_one_holds_its_mean() -> None:
     """In a short window the ring of a slow link takes many times what the wire carries."""
-    runs = [({}, {"utilisation": {"a -> b": used}}) for used in (7.5, 8.0, 8.5)]
+    runs: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {"utilisation": {"a -> b": used}}) for used in (7.5, 8.0, 8.5)
+    ]
     found = configurations(runs, [quantity("utilisation")]).iloc[0]
     assert found["utilisation low"] < found["utilisation"] == 8.0 < found["utilisation high"]
 
