@@ -216,7 +216,17 @@ def test_the_words_that_it_has_not_are_no_words_that_it_has() -> None:
     assert not [word for word in absent if algorithms.named(word) is not None]
 
 
-@pytest.mark.parametrize("word", ["prr", "PRR", "rack", "tlp", "f-rto", "frto", "hystart", "siftr", "stab"])
+@pytest.mark.parametrize("command", ["import", "export", "run", "new"])
+def test_the_words_that_it_has_not_are_no_formats_and_options_of_commands(command: str) -> None:
+    """`tailback import qlog` reads what `explain qlog` once said that there was not."""
+    shown = set(re.findall(r"^  (?:--)?([a-z][\w-]+) ", in_process(command, "--help").stdout, re.MULTILINE))
+    assert shown
+    assert not shown & {word for each in glossary.field().absent for word in each.words}
+
+
+@pytest.mark.parametrize(
+    "word", ["prr", "PRR", "rack", "tlp", "f-rto", "frto", "hystart", "siftr", "stab", "gcc", "qlog"]
+)
 def test_mechanisms_that_it_has_are_words_of_the_field(word: str) -> None:
     assert topics.explained(word)
 
