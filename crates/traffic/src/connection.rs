@@ -121,8 +121,8 @@ pub enum Carrier<'a> {
         size: u32,
         /// The argument of `SO_SNDBUF`.
         sndbuf: Option<u64>,
-        /// Their receiver sends datagrams back, which say what has arrived.
-        reports: bool,
+        /// Bytes of data in each of those that their receiver sends back, which say what has arrived; none if it sends none.
+        reports: Option<u32>,
     },
     /// Datagrams of UDP in both directions, of which the backend knows nothing.
     Endpoints {

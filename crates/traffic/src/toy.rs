@@ -39,7 +39,7 @@ impl Kind for ToyTraffic {
     }
 
     fn carrier(&self) -> Carrier<'_> {
-        Carrier::Datagrams { size: SIZE, sndbuf: None, reports: false }
+        Carrier::Datagrams { size: SIZE, sndbuf: None, reports: None }
     }
 
     fn client(&self) -> Burst {

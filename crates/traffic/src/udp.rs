@@ -92,7 +92,7 @@ impl Kind for UdpTraffic {
     }
 
     fn carrier(&self) -> Carrier<'_> {
-        Carrier::Datagrams { size: self.size, sndbuf: self.sndbuf, reports: self.adapt.is_some() }
+        Carrier::Datagrams { size: self.size, sndbuf: self.sndbuf, reports: self.adapt.map(|_| REPORT_SIZE) }
     }
 
     fn stop_by(&mut self, end_ns: u64) {
@@ -118,9 +118,6 @@ impl Kind for UdpTraffic {
 }
 
 impl UdpTraffic {
-    /// Bytes of data of a report of the receiver.
-    pub const REPORT: u32 = REPORT_SIZE;
-
     fn bounds_bps(&self) -> Option<[u64; 2]> {
         self.adapt.map(|Adapt { min_bps, max_bps }| [min_bps, max_bps])
     }

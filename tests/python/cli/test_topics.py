@@ -224,6 +224,15 @@ def test_the_words_that_it_has_not_are_no_formats_and_options_of_commands(comman
     assert not shown & {word for each in glossary.field().absent for word in each.words}
 
 
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_the_words_that_it_has_not_are_no_formats_of_a_command(command: str) -> None:
+    """`tailback import qlog` reads what `explain qlog` once said that there was not."""
+    shown = set(re.findall(r"[a-z]{3,}", in_process(command, "--help").stdout))
+    absent = {word for each in glossary.field().absent for word in each.words}
+    assert {"flent", "flow"} & shown
+    assert not shown & absent
+
+
 @pytest.mark.parametrize(
     "word", ["prr", "PRR", "rack", "tlp", "f-rto", "frto", "hystart", "siftr", "stab", "gcc", "qlog"]
 )

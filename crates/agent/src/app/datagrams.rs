@@ -43,7 +43,7 @@ impl Datagrams {
         let is_here = network.has(conversation.to()) && !answers_itself;
         let server = is_here.then(|| open_server(conversation, &content, network));
         let [client, server] = [client.transpose()?, server.transpose()?].map(|socket| socket.map(Arc::new));
-        let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: true, .. });
+        let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: Some(_), .. });
         Ok(Self { content, client, server, reports })
     }
 
@@ -113,7 +113,7 @@ fn open_server(
     let (name, at) = (conversation.name(), SocketAddrV4::new(v4(conversation.address)?, conversation.port));
     let bound = network.within(conversation.to(), || sys::bound(0, at))?;
     let bound = bound.doing(format!("opening the receiver of {name} at {at}"))?;
-    let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: true, .. });
+    let reports = matches!(conversation.traffic.carrier(), Carrier::Datagrams { reports: Some(_), .. });
     if reports || matches!(content, Content::Number(_)) {
         mark(&bound, conversation.dscp()).doing(format!("marking the answers of {name}"))?;
     }

@@ -1,7 +1,7 @@
 //! The sockets of a conversation, by what carries it.
 
 use tailback_packet::{HostId, IPV4_HEADER, SocketId, UDP_HEADER};
-use tailback_traffic::{Carrier, Connections, Machine, Purpose, Traffic, UdpTraffic};
+use tailback_traffic::{Carrier, Connections, Machine, Purpose, Traffic};
 use tailback_units::SimTime;
 
 use super::{Builder, Connection, tos};
@@ -163,7 +163,7 @@ impl Builder<'_> {
         traffic: &Traffic,
         place: &Place,
         size: u32,
-        (sndbuf, reports): (Option<u64>, bool),
+        (sndbuf, reports): (Option<u64>, Option<u32>),
     ) -> Result<(), BuildError> {
         let [from, to] = traffic.ends();
         let device = self.first_hop(from, to, place.path)?;
@@ -174,11 +174,11 @@ impl Builder<'_> {
         let [socket, peer] = place.pair(0);
         let sender = udp_socket(socket, [from, to], device, (traffic.dscp(), sndbuf));
         self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
-        let receiver = if reports {
+        let receiver = if let Some(report) = reports {
             let device = self.first_hop(to, from, place.path)?;
-            if UdpTraffic::REPORT > self.path_mtu(to, from) - IPV4_HEADER - UDP_HEADER {
+            if report > self.path_mtu(to, from) - IPV4_HEADER - UDP_HEADER {
                 let remedy = "give the links on the way back a larger `mtu`".to_owned();
-                return Err(does_not_fit(place.path, UdpTraffic::REPORT, remedy));
+                return Err(does_not_fit(place.path, report, remedy));
             }
             Transport::Udp(Box::new(udp_socket(peer, [to, from], device, (traffic.dscp(), None))))
         } else {
