@@ -52,7 +52,7 @@ STUDIED = {
     "versions-dualpi2": {"slow-start-measured"},
 }
 """Warnings about what files of conformance compare with a kernel on purpose, `dctcp` over a FIFO among it; about
-netem's default limit, which a paper does not change; about the start over a long path and its phases, which an assessment is about."""
+netem's default limit, which a paper does not change; about the start and its phases, which an assessment is about."""
 
 BUFFERS = {"queue-below-bdp"}
 """Shallow buffers are among the paths of an assessment, and what labs are about."""
