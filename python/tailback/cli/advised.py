@@ -148,10 +148,9 @@ def _sentences(each: Recommendation) -> list[str]:
     bounds = " and ".join(map(str, answer.bounds))
     total = sum(answer.counts.values())
     if answer.best is None:
-        lines = [f"none of {counted(total, 'configuration')} meets {bounds}"]
-        if answer.nearest is not None:
-            lines.append(f"nearest: {_candidate_text(answer.nearest, given)}")
-        return lines
+        none = f"none of {total} settings meets" if total > 1 else "the only setting does not meet"
+        nearest = [] if answer.nearest is None else [_candidate_text(answer.nearest, given)]
+        return [f"{none} {bounds}", *(f"{'nearest:' if total > 1 else 'it has'} {each}" for each in nearest)]
     under = f" with {bounds} ({_how_many_meet(answer, total)})" if bounds else ""
     lines = [
         f"{MOST[answer.better]} {answer.wanted.title}{under}:",
@@ -190,10 +189,10 @@ def _how_sure(answer: Answer) -> str:
 
 def _candidate_text(candidate: Candidate, given: Mapping[str, str]) -> str:
     chosen = [f"{axis} {value}" for axis, value in candidate.axes.items() if axis not in given]
-    settings = ", ".join(chosen) or "there is no other setting"
+    settings = f"{', '.join(chosen)}: " if chosen else ""
     numbers = [f"{number.column.title} {_mean(number)} {number.column.unit}".rstrip()
                for number in (candidate.wanted, *candidate.bounded)]  # fmt: skip
-    return f"{settings}: {', '.join(dict.fromkeys(numbers))}"
+    return f"{settings}{', '.join(dict.fromkeys(numbers))}"
 
 
 def _under(given: Mapping[str, str], otherwise: str) -> str:
