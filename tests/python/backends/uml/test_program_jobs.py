@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
             subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", key], cwd=there, check=True)
         (there / "key.pub").rename(there / "authorized")
     if shutil.which("openssl"):
-        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        made = ["openssl", "req", "-x509", *key, "-subj", "/CN=server"]
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        made = ["openssl", "req", "-x509", *curve, "-subj", "/CN=server"]
         subprocess.run([*made, "-keyout", "quic.key", "-out", "quic.crt"], cwd=there, check=True, capture_output=True)
     return there
 
