@@ -39,6 +39,9 @@ DISCOVERIES = 0.05
 MOST_VALUES = 6
 """An axis with more values is a curve, of which a figure says more than sentences."""
 
+FOLDERS = "results"
+"""The axis of a comparison of folders, if no other tells them apart: its values are their paths."""
+
 Decision = Literal["changes", "stays", "undecided"]
 
 

@@ -137,8 +137,12 @@ THE_SAME: Mapping[str, str] = {"media delay": "UDP one-way delay", "media loss":
 
 
 def relevant(metric: str) -> Tolerance:
-    """What a user would not call a change of a metric of the registry; 3 % of one that the findings do not judge."""
-    return next((row.allowed for row in ROWS if row.metric == metric), RATE)
+    """What a user would not call a change of a metric of the registry, in its unit; 3 % of one that the findings do not
+    judge.
+    """
+    allowed = next((row.allowed for row in ROWS if row.metric == metric), RATE)
+    known = METRICS.get(metric)
+    return _percent(allowed) if allowed is SHARE and known is not None and known.unit == PERCENT else allowed
 
 
 def judged(summaries: Sequence[Summary]) -> list[Judged]:

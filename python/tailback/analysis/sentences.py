@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from tailback.analysis import phrases
-from tailback.analysis.effects import Effect, Family, Finding, Outcome
+from tailback.analysis.effects import FOLDERS, Effect, Family, Finding, Outcome
 from tailback.analysis.news import WORST_FLOW
 
 Extent = Literal["few", "all", "none"]
@@ -119,7 +119,9 @@ def _changes(finding: Finding) -> int:
 
 
 def _head(finding: Finding) -> str:
-    return f"{finding.axis} {finding.value} instead of {finding.reference}"
+    change = f"{finding.value} instead of {finding.reference}"
+    # A path says by itself that it is one of results.
+    return change if finding.axis == FOLDERS else f"{finding.axis} {change}"
 
 
 def _short(finding: Finding) -> Statement:

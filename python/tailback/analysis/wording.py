@@ -107,15 +107,18 @@ def _probability(p: float) -> str:
 
 def _is_tiny(row: Mapping[str, Any]) -> bool:
     base = abs(float(row["reference"]))
-    return base > 0 and abs(float(row["difference"])) / base * 100 < LEAST_PERCENT
+    return base > 0 and row["unit"] != "%" and abs(float(row["difference"])) / base * 100 < LEAST_PERCENT
 
 
 def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:
-    """Differences in per cent of the reference, or in the unit of the metric if the reference is 0."""
+    """Differences in per cent of the reference, or in the unit of the metric if the reference is 0. Of a metric in per
+    cent they are percentage points: `10 %` of it could be either.
+    """
     base = abs(row["reference"])
-    if base:
+    if base and row["unit"] != "%":
         return " … ".join(_percent(value / base * 100) for value in values) + " %"
-    return f"{' … '.join(signed(value) for value in values)} {row['unit']}".rstrip()
+    unit = "pp" if row["unit"] == "%" else row["unit"]
+    return f"{' … '.join(signed(value) for value in values)} {unit}".rstrip()
 
 
 def _percent(value: float) -> str:

@@ -24,7 +24,7 @@ from tailback.analysis.divergence import (
     firsts,
     surroundings,
 )
-from tailback.analysis.effects import Finding, Run, findings
+from tailback.analysis.effects import FOLDERS, Finding, Run, findings
 from tailback.analysis.equivalence import undecided
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
@@ -49,9 +49,6 @@ OfEach = Mapping[int, Sequence[Mapping[str, Any]]]
 
 SHOWN = (TIME, "flow", *JUDGED, *CONTEXT)
 """The columns of the samples around a divergence."""
-
-FOLDERS = "results"
-"""What distinguishes the sides, if no axis does."""
 
 
 @dataclass(frozen=True)

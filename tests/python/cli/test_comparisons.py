@@ -85,7 +85,7 @@ def test_compare_says_in_words_what_differs(
         line for line in table.splitlines() if line.startswith(("of ", "• ")) and "more change" not in line
     )
     assert overall.startswith("of ")
-    assert finding.startswith(f"• results {two[1]} instead of {two[0]}: ")
+    assert finding.startswith(f"• {two[1]} instead of {two[0]}: ")
 
 
 def test_one_repetition_has_no_interval_and_a_note_says_so(
