@@ -117,6 +117,10 @@ def _warnings(case: Case) -> Iterator[Mistake]:
     yield from _few_pings(case)
     for missed in unmeasured.completions(case.flows, case.window):
         yield Mistake("completion-unmeasured", "warning", missed.loc, missed.text, missed.remedy, missed.extent)
+    # A window that the file gives, or that ends with the last stop of the file, is meant so.
+    if case.keys.measure.window is None and case.window[1] == case.keys.duration:
+        for silent in unmeasured.silences(case.flows, case.window):
+            yield Mistake("silence-measured", "warning", silent.loc, silent.text, silent.remedy, silent.extent)
     yield from _slow_start(case)
     yield from _same_starts(case)
     yield from _bottleneck(case)

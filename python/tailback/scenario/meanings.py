@@ -157,6 +157,12 @@ MEANINGS: Mapping[str, Meaning] = {
         "flows and their steady state. Set `measure.warmup`, unless you study the start.",
         "bulk",
     ),
+    "silence-measured": Meaning(
+        "A flow that lasts stops well before the end of the measurement window, which other traffic without a `stop` "
+        "puts at the end of the run. Its goodput counts the time in which it is silent. Stop all traffic at one time, "
+        "or give `measure.window`.",
+        "filling",
+    ),
     "repetitions-alike": Meaning(
         "All flows start at the same times in every repetition, so repetitions hardly differ, and intervals "
         "computed from them are too narrow. Spread the starts with `jitter`.",

@@ -1,4 +1,6 @@
-"""Traffic that the measurement window misses: what is wanted once and began outside has no time to completion."""
+"""Traffic and the measurement window that do not fit: what is wanted once and began outside has no time to completion;
+what lasts and stops early is measured while it is silent.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from tailback.scenario.paths import Loc
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.page import Loads
 from tailback.scenario.traffic.tcp import Bulk
+from tailback.scenario.traffic.udp import Datagrams
 from tailback.tc.units import time_word
+
+NO_SILENCE = 0.05
+"""The part of the window in which a flow that lasts may be silent at its end without a warning."""
 
 
 class Missed(Struct, frozen=True):
@@ -20,7 +26,7 @@ class Missed(Struct, frozen=True):
     text: str
     remedy: str
     extent: int
-    """How long before the window it begins, or after it, ns."""
+    """How long before the window it begins, or after it, or is silent in it, ns."""
 
 
 def completions(flows: list[Flow], window: tuple[int, int]) -> Iterator[Missed]:
@@ -42,6 +48,29 @@ def completions(flows: list[Flow], window: tuple[int, int]) -> Iterator[Missed]:
             f"let the window contain its start, such as `measure: {{window: [{time_word(flow.start_ns)}, ...]}}`",
             start - latest if early else flow.start_ns - stop,
         )
+
+
+def silences(flows: list[Flow], window: tuple[int, int]) -> Iterator[Missed]:
+    """The entries that last and stop well before the end of a window that follows from the end of the run: nobody asked
+    for the time in which they are silent, and their goodput counts it.
+    """
+    start, stop = window
+    for flow in flows:
+        if _lasts(flow) and flow.stop_ns is not None and stop - flow.stop_ns > NO_SILENCE * (stop - start):
+            yield Missed(
+                (*flow.loc, "stop"),
+                f"`{flow.names[0]}` stops at {time_word(flow.stop_ns)}, and the measurement window ends with other "
+                f"traffic at {time_word(stop)}: goodput counts the time between as silence",
+                f"end the window with it, `measure: {{window: [{time_word(start)}, {time_word(flow.stop_ns)}]}}`, or "
+                "stop all traffic at one time",
+                stop - flow.stop_ns,
+            )
+
+
+def _lasts(flow: Flow) -> bool:
+    if isinstance(flow, Bulk):
+        return flow.bytes is None and flow.arrivals is None
+    return isinstance(flow, Datagrams)
 
 
 def _ends(flow: Flow) -> bool:

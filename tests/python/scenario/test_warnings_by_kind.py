@@ -73,6 +73,7 @@ PROVOKED: dict[str, dict[str, str]] = {
     "few-pings": {},
     "without-effect": {"REST": "let: {buffer: 20}"},
     "slow-start-measured": {"REST": "#"},
+    "silence-measured": {"KEYS": "stop: 15s}, {page: s -> a, name: other"},
     "repetitions-alike": {"KEYS": "start: 0s", "REST": "repeat: 3"},
     "large-skbs": {"NEAR": "rate: 10mbit", "REST": "offloads: on"},
     "adaptive-without-effect": {"BEHIND": "red limit 400k avpkt 1000 adaptive"},
@@ -92,6 +93,8 @@ ELSEWHERE = {
 
 def provoked(code: str, kind: str) -> str:
     changes = {**PLAIN, **PROVOKED[code]}
+    if kind == "endpoint" and "stop: 15s" in changes["KEYS"]:
+        changes["KEYS"] = changes["KEYS"].replace("stop: 15s", "jitter: 10ms")
     text = FILE.replace("ENTRY", ENTRIES[kind])
     if code == "large-skbs":
         text = text.replace("rate: 100mbit, delay: 20ms, NEAR", "delay: 20ms, rate: 10mbit")
