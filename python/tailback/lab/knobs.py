@@ -76,12 +76,15 @@ class Knob(Struct, frozen=True, omit_defaults=True):
 
 
 def knobs(text: str, root: Node, axes: Mapping[str, Sequence[str]], registry: Registry) -> list[Knob]:
-    """The knobs of a file with these axes, those of axes first."""
+    """The knobs of a file with these axes: those of axes first, then those of disciplines, where most files have their
+    bottleneck. The order does not follow from values: a knob that is turned keeps its place.
+    """
     values = {path: node.value for path, node in _scalars(root, "")} if root.id == MAPPING else {}
     found = [_axis(name, labels, values, registry) for name, labels in axes.items() if len(labels) > 1]
     varied = {name for axis in axes for name in (axis, f"let.{axis}")}
     place, names = _places(text), _names(root)
-    for knob in (*_in_text(text, root, registry), *_absent(text, root, registry)):
+    in_text = sorted(_in_text(text, root, registry), key=lambda knob: not knob.id.startswith(("qdiscs.", "let.")))
+    for knob in (*in_text, *_absent(text, root, registry)):
         if knob.id not in varied and len(found) < MOST:
             found.append(replace(knob, place=place(knob.place), label=_named(knob.label, names)))
     return found

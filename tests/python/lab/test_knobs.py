@@ -31,6 +31,7 @@ def test_each_value_that_can_vary_has_a_knob_at_its_place() -> None:
         "traffic[0].flows": "2",
         "tsq": "",
     }
+    assert list(found)[:4] == ["cc", "buffer", "qdiscs.router -> server rate", "qdiscs.router -> server leaf"]
     assert [name for name, knob in found.items() if knob.place is None] == ["cc", "buffer"]
     assert found["links[0].rate"].label == "client – router: rate"
     assert {"cubic", "reno", "bbr"} < set(found["cc"].options)
