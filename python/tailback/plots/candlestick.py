@@ -1,7 +1,8 @@
 """Candlesticks: from the 10th to the 90th percentile with a bar at the median, one per configuration.
 
 Goodput is that of all flows of a direction together in bins of 1 s, RTT the samples of all flows; both over the
-measurement window and over all repetitions. This is the form of figures 4 and 5 of `access21`.
+measurement window and over all repetitions. This is the form of figures 4 and 5 of `access21`. Where runs load pages or
+ask for answers, how long these take comes first: it is what such runs are about.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples
+from tailback.analysis.browsing import load_times
 from tailback.analysis.metrics import Samples, total_bins
+from tailback.analysis.sharing import request_latencies
 from tailback.analysis.table import Table
 from tailback.analysis.values import DOWN, UP
 from tailback.plots import capacity, labels, sticks, style
@@ -75,6 +78,18 @@ def _ping(run: RunResult) -> Samples:
     return ping_samples(run.columns("ping", ("t", "rtt_ms")), Window(*run.window_ns))
 
 
+def _pages(run: RunResult) -> Samples:
+    if not run.has("objects"):
+        return NOTHING
+    return load_times(run.columns("objects", ("t", "page", "loaded_ms")), Window(*run.window_ns))
+
+
+def _requests(run: RunResult) -> Samples:
+    if not run.has("requests"):
+        return NOTHING
+    return request_latencies(run.columns("requests", ("t", "latency_ms")), Window(*run.window_ns))
+
+
 NOTHING: Samples = np.array([], dtype=np.float64)
 
 GOODPUT = Panel("Goodput", "Mbit/s", _goodput, "goodput", capacity.most_mbps)
@@ -84,11 +99,17 @@ EACH_WAY = [
 ]
 TCP_RTT = Panel("TCP RTT", "ms", _tcp_rtt, "tcp")
 PING = Panel("Ping", "ms", _ping, "ping")
-PANELS: Mapping[str, Panel] = {"goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING}
+PAGE_LOAD = Panel("Page load", "s", _pages, "pages")
+REQUEST = Panel("Request", "ms", _requests, "requests")
+PANELS: Mapping[str, Panel] = {
+    "goodput": GOODPUT, "rtt": TCP_RTT, "ping": PING, "page load": PAGE_LOAD, "request": REQUEST,
+}  # fmt: skip
 """What `--metric` may name."""
 
+OF_APPLICATIONS = (PAGE_LOAD, REQUEST)
+"""Shown where an experiment has them, and missed nowhere."""
 
-STICKS = (GOODPUT, TCP_RTT)
+STICKS = (*OF_APPLICATIONS, GOODPUT, TCP_RTT)
 SHARES = (10, 50, 90)
 
 
@@ -113,8 +134,9 @@ def percentiles(results: Results, panels: Sequence[Panel], shares: Sequence[int]
     rows = [_row(axes, runs, (panel, shares)) for panel in shown for axes, runs in results.configurations]
     found = [row for row in rows if row]
     if not found:
-        titles = " and no ".join(labels.within(panel.title) for panel in panels)
-        raise lacking(results.path, f"{titles} in its measurement window", panels[0].need)
+        missed = [panel for panel in panels if panel not in OF_APPLICATIONS] or panels
+        titles = " and no ".join(labels.within(panel.title) for panel in missed)
+        raise lacking(results.path, f"{titles} in its measurement window", missed[0].need)
     return pd.DataFrame(found)
 
 

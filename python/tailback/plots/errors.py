@@ -9,6 +9,8 @@ TO_RECORD = {
     "goodput": "add a flow to `traffic`, such as `{tcp: client -> server}`, and run again",
     "tcp": "add a TCP flow to `traffic`, such as `{tcp: client -> server}`, and run again",
     "ping": "add a ping to `traffic`, such as `{ping: client -> server}`, and run again",
+    "pages": "add a page to `traffic`, such as `{page: client -> server}`, and run again",
+    "requests": "add requests to `traffic`, such as `{request: client -> server, answer: 100kb}`, and run again",
     "sizes": "give a TCP flow of `traffic` a size, such as `{tcp: client -> server, size: 100kb, arrivals: poisson "
     "10/s}` or `bytes: 1mb`, and run again",
     "wifi": "the experiment needs a Wi-Fi cell, such as `links: [{wifi: {ap: router, stations: [laptop]}}]`",

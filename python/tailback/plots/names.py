@@ -12,17 +12,17 @@ class Offered(Struct, frozen=True):
 
 
 ANY = "any metric by name (goodput, ping p99, jain) or by its path in `summary.json` (ping_ms.p90)"
-SAMPLES = "goodput, rtt, ping"
+SAMPLES = "goodput, rtt, ping, page load, request"
 SERIES = "goodput, ping, rtt, cwnd, queue"
 TRACES = "rtt, cwnd, goodput"
 
 PLOTS: dict[str, Offered] = {
-    "candlestick": Offered("10-50-90 % of goodput and TCP RTT per configuration", SAMPLES),
+    "candlestick": Offered("10-50-90 % of goodput, TCP RTT, and load times of pages or requests, per configuration", SAMPLES),
     "candlestick_ping": Offered("10-50-90 % of goodput and ping per configuration", SAMPLES),
-    "box": Offered("quartiles and 5-95 % of goodput and TCP RTT", SAMPLES),
+    "box": Offered("quartiles and 5-95 % of the same", SAMPLES),
     "box_ping": Offered("quartiles and 5-95 % of goodput and ping", SAMPLES),
     "bar": Offered("means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", ANY),
-    "cdf": Offered("distribution of TCP RTT, with 95 % bands; --metric ping, goodput", SAMPLES),
+    "cdf": Offered("distribution of TCP RTT, with 95 % bands; --metric ping, page load", SAMPLES),
     "fct": Offered("flow completion time over size: a point per flow, medians by size"),
     "scatter": Offered("goodput against ping, a point per repetition, with ellipses", ANY),
     "pareto": Offered("goodput against latency, or --metric, and the settings that no other beats", ANY),
