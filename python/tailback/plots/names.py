@@ -17,7 +17,9 @@ SERIES = "goodput, ping, rtt, cwnd, queue"
 TRACES = "rtt, cwnd, goodput"
 
 PLOTS: dict[str, Offered] = {
-    "candlestick": Offered("10-50-90 % of goodput, TCP RTT, and load times of pages or requests, per configuration", SAMPLES),
+    "candlestick": Offered(
+        "10-50-90 % of goodput, TCP RTT, and load times of pages or requests, per configuration", SAMPLES
+    ),
     "candlestick_ping": Offered("10-50-90 % of goodput and ping per configuration", SAMPLES),
     "box": Offered("quartiles and 5-95 % of the same", SAMPLES),
     "box_ping": Offered("quartiles and 5-95 % of goodput and ping", SAMPLES),

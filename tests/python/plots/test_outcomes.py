@@ -1,7 +1,5 @@
 """Figures of runs with applications show what a user of these sees."""
 
-from pathlib import Path
-
 import pytest
 
 from command import in_process
