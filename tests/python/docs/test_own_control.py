@@ -31,13 +31,28 @@ def test_the_commands_of_a_control_in_python_lead_to_its_figure_and_a_duel(tmp_p
     assert (tmp_path / "results" / "duel" / "plots" / "duel.png").is_file()
 
 
+def once(line: str) -> str:
+    """A command with one repetition, if it runs on a kernel: all of them cost two minutes of processor time."""
+    command = line.split("  #")[0].rstrip()
+    return f"{command} --repeat 1" if "--backend uml" in command or " validate " in command else command
+
+
 def test_the_commands_of_a_module_lead_to_figures_on_the_simulator_and_a_kernel_and_a_duel(tmp_path: Path) -> None:
+    lead_to_figures([once(line) for line in commands("A kernel module")], tmp_path)
+
+
+@pytest.mark.campaign
+def test_the_commands_of_a_module_do_so_with_all_repetitions(tmp_path: Path) -> None:
+    lead_to_figures(commands("A kernel module"), tmp_path)
+
+
+def lead_to_figures(lines: list[str], tmp_path: Path) -> None:
     try:
         find_kernel()
         find_agent()
     except KernelMissing as missing:
         pytest.skip(f"needs a kernel: {missing}")
-    jobs.execute(commands("A kernel module"), tmp_path)
+    jobs.execute(lines, tmp_path)
     drawn = tmp_path / "results" / "mine" / "plots" / "cwnd.png"
     with Image.open(drawn) as one, Image.open(jobs.DOCS / "pictures" / "your-own-control.png") as other:
         assert one.size == other.size
