@@ -48,13 +48,22 @@ function number(row: Row | undefined, pinned: Row | undefined): HTMLElement {
   return found;
 }
 
+/** Whether nobody would call the difference a change: as in findings, 10 % or 0.5 ms of a latency, and 3 % of the rest; or the
+ *  intervals overlap. */
+function negligible(row: Row, pinned: Row): boolean {
+  const [share, absolute] = row.unit === "ms" ? [0.1, 0.5] : [0.03, 0];
+  if (Math.abs(row.mean! - pinned.mean!) <= Math.max(share * Math.abs(pinned.mean!), absolute)) return true;
+  if (row.low === null || row.high === null || pinned.low === null || pinned.high === null) return false;
+  return row.low <= pinned.high && pinned.low <= row.high;
+}
+
 /** How far a number is from the pinned one, and whether that is better. */
 export function difference(row: Row, pinned: Row): [string, "better" | "worse" | "same"] {
   const far = row.mean! - pinned.mean!;
   if (far === 0) return ["=", "same"];
   const sign = far > 0 ? "+" : "−";
   const words = pinned.mean ? `${sign}${digits((100 * Math.abs(far)) / Math.abs(pinned.mean))} %` : `${sign}${digits(Math.abs(far))}`;
-  if (row.better === null) return [words, "same"];
+  if (row.better === null || negligible(row, pinned)) return [words, "same"];
   return [words, (row.better === "high") === far > 0 ? "better" : "worse"];
 }
 
