@@ -92,7 +92,7 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-campaign: campaign-tests campaign-kills campaign-random campaign-fuzz campaign-kernels campaign-pairs ## in full what `make test` runs a part of; many hours
+campaign: campaign-tests campaign-kills campaign-random campaign-endpoints campaign-fuzz campaign-kernels campaign-pairs ## in full what `make test` runs a part of; many hours
 
 campaign-tests: $(VENV)/.tools $(VENV)/.package ## its part on a live kernel: the whole matrix
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
@@ -110,6 +110,10 @@ campaign-random: $(VENV)/.tools $(VENV)/.package ## RUNS= experiments drawn at r
 	@scripts/timed.sh "extension with assertions" cargo build --quiet --locked --profile properties --package tailback-python
 	@scripts/timed.sh "random experiments" $(CAMPAIGNS) random --runs $(RUNS) --seed $(SEED) \
 	    --checked "$${CARGO_TARGET_DIR:-target}/properties/lib_core.so"
+
+campaign-endpoints: RUNS := 2000
+campaign-endpoints: $(VENV)/.tools $(VENV)/.package ## RUNS= runs of a library that answers at random through the C ABI
+	@scripts/timed.sh endpoints $(CAMPAIGNS) endpoints --runs $(RUNS) --seed $(SEED)
 
 # Each version of Linux has a kernel of its own, which takes minutes to build and 1.3 GB: not for every push.
 KERNELS :=
@@ -239,7 +243,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man web wheel release-check crates-check transports papers papers-search pictures bench profile clean help
+.PHONY: demo test lint style clippy types deny lock test-rust test-python campaign campaign-tests campaign-kills campaign-random campaign-endpoints campaign-kernels campaign-pairs campaign-fuzz campaign-mutants properties properties-rust properties-python golden notebook metrics docs licences man web wheel release-check crates-check transports papers papers-search pictures bench profile clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -9,6 +9,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::abi;
+use crate::notes;
 use crate::{End, Event, Notes, Setup};
 
 pub(crate) static HOST: abi::Host = abi::Host { random, log, fail, event };
@@ -70,11 +71,11 @@ extern "C" fn random(token: *mut c_void) -> u64 {
 extern "C" fn log(token: *mut c_void, line: *const c_char) {
     let host = host(token);
     let (now, flow, end, line) = (host.now.get().as_secs_f64(), &host.flow, host.end.word(), text(line));
-    host.notes.say(format!("{now:.6} {flow} {end}: {}", line.trim_end()));
+    host.notes.say(&format!("{now:.6} {flow} {end}: {line}"));
 }
 
 extern "C" fn fail(token: *mut c_void, reason: *const c_char) {
-    host(token).fail(text(reason));
+    host(token).fail(notes::reason(&text(reason)));
 }
 
 extern "C" fn event(token: *mut c_void, name: *const c_char, data: *const c_char) {

@@ -1,10 +1,30 @@
 //! What endpoints say during a run: lines for people, and events of qlog.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The most lines that a run keeps, and the most events.
 const MOST: usize = 1_000_000;
+/// The most bytes of all of them.
+const MOST_BYTES: usize = 256 << 20;
+/// The most characters of a line, of a reason, and of the name of an event.
+const LONGEST: usize = 1_000;
+const LONGEST_NAME: usize = 100;
+
+/// A text of a library as one line that a terminal can show: no control characters, and no longer than this.
+pub(crate) fn shown(text: &str, most: usize) -> String {
+    let printable = |each: char| if each.is_control() { char::REPLACEMENT_CHARACTER } else { each };
+    let mut line: String = text.trim_end().chars().take(most).map(printable).collect();
+    if text.trim_end().chars().nth(most).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// A reason to end, as one line.
+pub(crate) fn reason(text: &str) -> String {
+    shown(text, LONGEST)
+}
 
 /// One end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,35 +73,63 @@ pub struct Event {
     pub data: String,
 }
 
+/// What is kept.
+#[derive(Debug, Default)]
+struct Kept {
+    lines: Vec<String>,
+    events: Vec<Event>,
+    bytes: usize,
+}
+
 /// What all endpoints of a run say.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<(Vec<String>, Vec<Event>)>>);
+pub struct Notes(Arc<Mutex<Kept>>);
 
 impl Notes {
-    /// Keeps a line.
-    pub fn say(&self, line: String) {
-        let (lines, _) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() < MOST {
-            lines.push(line);
+    /// Keeps a line, or the beginning of a long one.
+    pub fn say(&self, line: &str) {
+        let (line, mut kept) = (shown(line, LONGEST), self.kept());
+        if kept.lines.len() < MOST && kept.has_room(line.len()) {
+            kept.lines.push(line);
         }
     }
 
     /// Keeps an event; says what is wrong with it.
     pub fn event(&self, event: Event) -> Result<(), String> {
+        let name = shown(&event.name, LONGEST_NAME);
+        if name != event.name {
+            return Err(format!(
+                "the name of its event `{name}` is no line of at most {LONGEST_NAME} characters"
+            ));
+        }
         match serde_json::from_str(&event.data) {
             Ok(serde_json::Value::Object(_)) => {}
-            Ok(_) => return Err(format!("the data of its event `{}` is no JSON object", event.name)),
-            Err(error) => return Err(format!("the data of its event `{}` is not JSON: {error}", event.name)),
+            Ok(_) => return Err(format!("the data of its event `{name}` is no JSON object")),
+            Err(error) => return Err(format!("the data of its event `{name}` is not JSON: {error}")),
         }
-        let (_, events) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < MOST {
-            events.push(event);
+        let mut kept = self.kept();
+        if kept.events.len() < MOST && kept.has_room(event.data.len()) {
+            kept.events.push(event);
         }
         Ok(())
     }
 
     /// Takes all.
     pub fn take(&self) -> (Vec<String>, Vec<Event>) {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let kept = std::mem::take(&mut *self.kept());
+        (kept.lines, kept.events)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Whether so many bytes more are kept, which are then counted.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let enough = self.bytes + bytes <= MOST_BYTES;
+        self.bytes += if enough { bytes } else { 0 };
+        enough
     }
 }

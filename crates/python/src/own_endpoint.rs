@@ -163,7 +163,7 @@ impl EndpointSetup {
     /// A line for `endpoint.log`.
     fn log(&self, line: &str) {
         let (now, flow, end) = (self.now.as_secs_f64(), &self.setup.flow, self.setup.end.word());
-        self.notes.say(format!("{now:.6} {flow} {end}: {line}"));
+        self.notes.say(&format!("{now:.6} {flow} {end}: {line}"));
     }
 
     /// An event for the qlog of this end; its data is a JSON object.

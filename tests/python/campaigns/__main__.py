@@ -1,4 +1,5 @@
-"""The long campaigns: `python -m campaigns kills --kills 1000`, `fuzz [TARGET...] --runs 100000`, `random --runs 2000`.
+"""The long campaigns: `python -m campaigns kills --kills 1000`, `fuzz [TARGET...] --runs 100000`, `random --runs 2000`,
+`endpoints --runs 2000`.
 
 Findings are stored in `target/campaign/TARGET`, and the exit status is then 1; `target/campaign/log.jsonl` has a line
 for each part with its executions, seconds and findings.
@@ -17,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from campaigns import fuzzing, guard, kills, mutants, mutants_page, planting, random_runs
+from campaigns import endpoints, fuzzing, guard, kills, mutants, mutants_page, planting, random_runs
 from campaigns.seeds import REPOSITORY
 from campaigns.targets import TARGETS
 
@@ -58,6 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     drawing.add_argument("--seed", type=int, default=1)
     drawing.add_argument("--checked", type=Path, help="an extension with assertions, for the same runs")
     drawing.set_defaults(campaign=_random)
+    answering = parts.add_parser("endpoints", help="run a library that answers at random through the C ABI")
+    answering.add_argument("--runs", type=int, default=2000)
+    answering.add_argument("--seed", type=int, default=1)
+    answering.set_defaults(campaign=_endpoints)
     changing = parts.add_parser("mutants", help="change the crates one operator at a time: each must fail a test")
     changing.add_argument("--each", type=int, default=150, help="mutants of each crate")
     changing.add_argument("--seed", type=int, default=1)
@@ -97,6 +102,17 @@ def _random(options: argparse.Namespace) -> int:
          "checked": checked is not None, "absent": absent, "finds": tally.finds}
     )  # fmt: skip
     return int(bool(tally.finds or absent))
+
+
+def _endpoints(options: argparse.Namespace) -> int:
+    began, place = time.monotonic(), WORK / "endpoints"
+    place.mkdir(parents=True, exist_ok=True)
+    tally = endpoints.campaign(options.runs, options.seed, endpoints.compiled(place))
+    note(
+        {"part": "endpoints", "seed": options.seed, "runs": tally.runs, "completed": tally.completed,
+         "reasons": len(tally.reasons), "seconds": round(time.monotonic() - began), "finds": tally.finds}
+    )  # fmt: skip
+    return int(bool(tally.finds))
 
 
 def _mutants(options: argparse.Namespace) -> int:
