@@ -13,7 +13,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 environment() {
     "$1" -m venv "$folder/$2"
-    "$folder/$2/bin/python" -m pip --disable-pip-version-check --quiet install "${@:3}"
+    [ $# -eq 2 ] || "$folder/$2/bin/python" -m pip --disable-pip-version-check --quiet install "${@:3}"
 }
 environment "$1" tools twine cffconvert
 "$folder/tools/bin/twine" check --strict dist/*.whl dist/*.tar.gz
@@ -37,8 +37,17 @@ for file in "${wheels[@]}" "${archives[0]}"; do
         continue
     fi
     echo "== $name"
+    file=$PWD/$file
+    if [[ $name = *.tar.gz ]]; then
+        # Compiled once, for both environments.
+        begun=$SECONDS
+        environment "$1" source
+        "$folder/source/bin/python" -m pip --disable-pip-version-check --quiet wheel --no-deps -w "$folder/built" "$file"
+        file=$(echo "$folder"/built/tailback-*.whl)
+        echo "compiled in $((SECONDS - begun)) s"
+    fi
     begun=$SECONDS
-    environment "$1" "$name" "$PWD/$file"
+    environment "$1" "$name" "$file"
     bin=$folder/$name/bin
     size=$(du -sm "$folder/$name" | cut -f1)
     echo "installed in $((SECONDS - begun)) s: $size MB"
@@ -77,7 +86,7 @@ END
         "$bin/tailback" lab demo --save page.html
     )
     begun=$SECONDS
-    environment "$1" "$name-plot" "$PWD/$file[plot]"
+    environment "$1" "$name-plot" "$file[plot]"
     (cd "$folder/work-$name" && rm -r results && "$folder/$name-plot/bin/tailback" run demo &&
         "$folder/$name-plot/bin/tailback" plot results/demo)
     echo "from an empty environment to the first figure: $((SECONDS - begun)) s, $(du -sm "$folder/$name-plot" | cut -f1) MB"
