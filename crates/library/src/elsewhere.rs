@@ -7,7 +7,7 @@ use tailback_net::{Endpoint, Outgoing, Received};
 use crate::{Notes, Setup};
 
 /// A library that cannot be opened here.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum LibraryFile {}
 
 impl LibraryFile {

@@ -75,7 +75,7 @@ extern "C" fn log(token: *mut c_void, line: *const c_char) {
 }
 
 extern "C" fn fail(token: *mut c_void, reason: *const c_char) {
-    host(token).fail(notes::reason(&text(reason)));
+    host(token).fail(notes::shown(&text(reason), notes::LONGEST));
 }
 
 extern "C" fn event(token: *mut c_void, name: *const c_char, data: *const c_char) {

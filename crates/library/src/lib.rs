@@ -24,7 +24,7 @@ pub use rules::past;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use {endpoint::LibraryEndpoint, file::LibraryFile};
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(any(test, not(all(target_os = "linux", target_arch = "x86_64"))))]
 mod elsewhere;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{LibraryEndpoint, LibraryFile};
@@ -50,4 +50,34 @@ pub struct Setup {
     pub most: u32,
     /// Of its random numbers.
     pub seed: Seed,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use tailback_net::Endpoint;
+
+    use super::{LibraryEndpoint, LibraryFile, Notes, Setup, elsewhere};
+
+    fn is_kept<File: Copy + Debug + Send + 'static>() {}
+
+    fn is_an_endpoint<Own: Endpoint + 'static>() {}
+
+    macro_rules! used_as_a_library {
+        ($file:ty, $endpoint:ty) => {{
+            is_kept::<$file>();
+            is_an_endpoint::<$endpoint>();
+            let _: fn(&str) -> Result<$file, String> = <$file>::open;
+            let _: fn($file, &Setup, &Notes) -> Result<$endpoint, String> = <$endpoint>::open;
+        }};
+    }
+
+    /// No machine here compiles it otherwise.
+    #[test]
+    fn what_stands_for_a_library_on_other_machines_is_used_as_one() {
+        used_as_a_library!(LibraryFile, LibraryEndpoint);
+        used_as_a_library!(elsewhere::LibraryFile, elsewhere::LibraryEndpoint);
+        assert!(elsewhere::LibraryFile::open("libmine.so").is_err());
+    }
 }

@@ -8,7 +8,7 @@ const MOST: usize = 1_000_000;
 /// The most bytes of all of them.
 const MOST_BYTES: usize = 256 << 20;
 /// The most characters of a line, of a reason, and of the name of an event.
-const LONGEST: usize = 1_000;
+pub(crate) const LONGEST: usize = 1_000;
 const LONGEST_NAME: usize = 100;
 
 /// A text of a library as one line that a terminal can show: no control characters, and no longer than this.
@@ -19,11 +19,6 @@ pub(crate) fn shown(text: &str, most: usize) -> String {
         line.push('…');
     }
     line
-}
-
-/// A reason to end, as one line.
-pub(crate) fn reason(text: &str) -> String {
-    shown(text, LONGEST)
 }
 
 /// One end of a flow.
@@ -131,5 +126,37 @@ impl Kept {
         let enough = self.bytes + bytes <= MOST_BYTES;
         self.bytes += if enough { bytes } else { 0 };
         enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{End, Event, Kept, LONGEST, LONGEST_NAME, MOST_BYTES, Notes, shown};
+
+    fn event(name: &str, data: String) -> Event {
+        Event { flow: "mine".to_owned(), end: End::From, at: Duration::ZERO, name: name.to_owned(), data }
+    }
+
+    #[test]
+    fn what_a_library_says_is_one_line_that_a_terminal_shows() {
+        assert_eq!(shown("a\u{1b}[2J\nb\n", 10), "a\u{fffd}[2J\u{fffd}b");
+        assert_eq!(shown("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn a_long_line_keeps_its_beginning_and_a_long_name_is_refused() {
+        let notes = Notes::default();
+        notes.say(&"x".repeat(2 * LONGEST));
+        assert!(notes.event(event(&"n".repeat(LONGEST_NAME + 1), "{}".to_owned())).is_err());
+        assert_eq!(notes.take().0[0].chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let mut kept = Kept::default();
+        assert!(kept.has_room(MOST_BYTES));
+        assert!(!kept.has_room(1));
     }
 }

@@ -4,7 +4,7 @@ use crate::Facts;
 use tailback_cc::Control;
 
 /// A module that cannot be opened here.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ModuleFile {}
 
 impl ModuleFile {

@@ -22,7 +22,7 @@ mod library;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use {crash::watch_over, file::ModuleFile, library::Library};
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(any(test, not(all(target_os = "linux", target_arch = "x86_64"))))]
 mod elsewhere;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{ModuleFile, watch_over};
@@ -38,4 +38,34 @@ pub struct Facts {
     pub needs_ecn: EcnNeed,
     /// Send-buffer factor.
     pub sndbuf_factor: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use tailback_cc::Control;
+
+    use super::{Facts, ModuleFile, elsewhere};
+
+    fn is_kept_by_runs<File: Clone + Debug + Send + 'static>() {}
+
+    macro_rules! used_as_a_module {
+        ($file:ty) => {{
+            is_kept_by_runs::<$file>();
+            let _: fn(&str, &[(String, String)]) -> Result<$file, String> = <$file>::open;
+            let _: fn(&$file) -> Facts = <$file>::facts;
+            let _: fn(&$file) -> Control = <$file>::control;
+            let _: fn(&$file) -> Vec<String> = <$file>::take_log;
+        }};
+    }
+
+    /// No machine here compiles it otherwise.
+    #[test]
+    fn what_stands_for_a_module_on_other_machines_is_used_as_one() {
+        used_as_a_module!(ModuleFile);
+        used_as_a_module!(elsewhere::ModuleFile);
+        let _: [fn(); 2] = [super::watch_over, elsewhere::watch_over];
+        assert!(elsewhere::ModuleFile::open("tcp_mine.so", &[]).is_err());
+    }
 }
