@@ -428,6 +428,7 @@ impl Sender {
     #[inline(always)]
     fn end_pass(&mut self, ended: EndedPass, cwnd_limited: bool) -> Option<Outgoing> {
         let pass = ended.pass();
+        self.below.pass_ended();
         if pass == Pass::WindowProbe {
             // Neither cwnd nor a loss probe has to do with it. [linux-6.12 tcp_output.c tcp_write_wakeup]
             self.window_probe_sent();
