@@ -3,7 +3,8 @@
 //! All new data is sent here. Checks per skb, in the kernel's order; the first refusal is recorded:
 //!
 //! ```text
-//! pacing → cwnd → receive window → Nagle or TSO deferral → small queue → hand over → (refused by the device: stop)
+//! pacing → cwnd → receive window → Nagle or TSO deferral → small queue → hand over → (refused by the device: stop, unless
+//! it is a write that goes on)
 //! ```
 //! Retransmissions go first. After the loop: cwnd validation, the count of PRR, the tail loss probe.
 //! [linux-6.12 tcp_output.c tcp_write_xmit, tcp_xmit_retransmit_queue, __tcp_transmit_skb]
@@ -12,6 +13,7 @@
 //! it to the device, and [`Sender::handed_over`] continues.
 
 pub(crate) mod bursts;
+mod forced_push;
 mod retransmission;
 
 use tailback_cc::CwndEvent;
@@ -351,7 +353,8 @@ impl Sender {
                     self.stream.push_marks.push_front(self.flow.snd_nxt + u64::from(length));
                 }
                 self.gate.hold(HeldBy::LocalDrop, self.flow.now);
-                self.gate.work.progress.stopped = true;
+                self.gate.work.progress.stopped =
+                    !self.is_pushed_again(self.flow.snd_nxt + u64::from(length));
             }
             Pending::New { length, tags, before, kind } => {
                 self.sent_new(length, tags, before, kind);
@@ -425,6 +428,7 @@ impl Sender {
     #[inline(always)]
     fn end_pass(&mut self, ended: EndedPass, cwnd_limited: bool) -> Option<Outgoing> {
         let pass = ended.pass();
+        self.below.pass_ended();
         if pass == Pass::WindowProbe {
             // Neither cwnd nor a loss probe has to do with it. [linux-6.12 tcp_output.c tcp_write_wakeup]
             self.window_probe_sent();

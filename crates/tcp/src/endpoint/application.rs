@@ -67,10 +67,11 @@ impl Endpoint {
         if !self.continuing {
             sender.reopen_tail();
         }
+        let before = sender.stream.write_seq;
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes || ending == Pass::PushOne;
         if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
-            sender.gate.work.begin(pass);
+            sender.begin_pass_of_write(pass, before);
         }
         accepted
     }

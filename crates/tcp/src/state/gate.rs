@@ -158,6 +158,8 @@ pub(crate) struct PendingWork {
     pub(crate) head_retransmitted: bool,
     /// The run of the transmit loop that is requested or in progress; only [`PendingWork::end`] ends it.
     pass: Option<Pass>,
+    /// Of a pass of a write: the bytes that the kernel has still to write when it next tries to send; 0 if it is the end.
+    pub(crate) to_write: u32,
     pub(crate) progress: Progress,
     pub(crate) pending: Option<Pending>,
 }
@@ -263,6 +265,7 @@ impl PendingWork {
     pub(crate) fn begin(&mut self, pass: Pass) {
         if matches!(self.pass, None | Some(Pass::Normal | Pass::Autocork | Pass::More)) {
             self.pass = Some(pass);
+            self.to_write = 0;
             self.progress = Progress::default();
         }
     }

@@ -16,6 +16,10 @@ pub(crate) struct SmallQueue {
     pub(crate) throttled: bool,
     scheduled: bool,
     idles: bool,
+    /// The credit of a refused packet scheduled the handler.
+    woken_by_refusal: bool,
+    /// The handler that such a credit scheduled runs.
+    retries: bool,
 }
 
 impl SmallQueue {
@@ -28,6 +32,8 @@ impl SmallQueue {
             throttled: false,
             scheduled: false,
             idles: false,
+            woken_by_refusal: false,
+            retries: false,
         }
     }
 
@@ -65,20 +71,33 @@ impl SmallQueue {
         waits
     }
 
-    /// The device refused a packet because it is full. Its credit must not make the handler retry forever at
-    /// the same time; a later completion wakes the socket. The kernel avoids this loop because tcp_wfree does not wake
-    /// a socket in ksoftirqd that still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
+    /// The device refused a packet because it is full. If the socket is throttled, the credit of that packet makes the
+    /// handler try once more. If it is refused then, too, a later completion wakes the socket. The kernel tries until the
+    /// work passes to ksoftirqd, in which tcp_wfree does not wake a socket that still has packets below.
+    /// [linux-6.12 tcp_output.c tcp_wfree]
     pub(crate) fn refused_by_device(&mut self) {
-        if self.scheduled && self.wmem_alloc > 0 {
+        if !self.scheduled || self.wmem_alloc == 0 {
+            return;
+        }
+        if self.retries {
             self.throttled = true;
             self.idles = true;
+        } else {
+            self.woken_by_refusal = true;
         }
     }
 
-    /// The handler runs. False if it must not send, because the device has just refused a packet.
+    /// The handler runs. False if it must not send, because the device has just refused a packet twice.
     /// [linux-6.12 tcp_tsq_handler]
     pub(crate) fn handler_runs(&mut self) -> bool {
         self.scheduled = false;
+        self.retries = std::mem::take(&mut self.woken_by_refusal);
         !std::mem::take(&mut self.idles)
+    }
+
+    /// The transmit loop has ended.
+    #[inline]
+    pub(crate) fn pass_ended(&mut self) {
+        self.retries = false;
     }
 }

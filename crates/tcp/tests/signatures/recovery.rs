@@ -384,7 +384,11 @@ fn a_first_write_refused_altogether_is_tried_again_by_a_timer() {
     let mut script = Script::connect(Setup::new(control("reno"), RTT));
     script.device = Device::Drops;
     script.write(5);
-    assert_eq!((script.refused, script.info().unacked), (1, Segs(0)));
+    assert_eq!(
+        (script.refused, script.info().unacked),
+        (2, Segs(0)),
+        "when it is full, and at the end of the write"
+    );
     script.device = Device::Sends;
     script.advance(ms(600));
     assert_eq!(script.sent()[0], 0);

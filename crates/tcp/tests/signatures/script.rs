@@ -92,6 +92,8 @@ pub enum Device {
     Holds,
     /// Drops them.
     Drops,
+    /// Drops so many of them, and then sends.
+    DropsFirst(u64),
     /// Accepts them, but reports that another packet of the flow was dropped; the credit returns at once.
     Congested,
 }
@@ -393,7 +395,10 @@ impl Script {
             self.acks.push(segment);
             return Transmitted::Queued;
         }
-        if self.device == Device::Drops {
+        if let Device::DropsFirst(left) = self.device {
+            self.device = if left > 0 { Device::DropsFirst(left - 1) } else { Device::Sends };
+        }
+        if matches!(self.device, Device::Drops | Device::DropsFirst(_)) {
             self.refused += 1;
             self.credit(truesize);
             return Transmitted::Dropped;

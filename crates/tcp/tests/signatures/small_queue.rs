@@ -212,3 +212,26 @@ fn a_timeout_of_data_that_has_left_the_host_is_undone() {
     script.sack_of_original(1, &[]);
     assert_eq!(script.cwnd(), 100);
 }
+
+/// How often the head is tried when it is lost and the device refuses it.
+fn tries_of_a_lost_head(script: &mut Script) -> u64 {
+    script.device = Device::Drops;
+    script.at(ms(100));
+    script.sack(0, &[(10, 20)]);
+    script.refused
+}
+
+#[test]
+fn the_packet_that_a_device_refuses_to_a_throttled_socket_wakes_it_and_it_tries_once_more() {
+    let mut throttled = held(50);
+    throttled.device = Device::Sends;
+    throttled.write(20);
+    throttled.device = Device::Holds;
+    throttled.write(30);
+    assert_eq!((throttled.below(), throttled.endpoint.held_by()), (2, HeldBy::SmallQueue));
+    assert_eq!(tries_of_a_lost_head(&mut throttled), 2, "twice the limit has room for it");
+    let mut free = held(50);
+    free.device = Device::Sends;
+    free.write(20);
+    assert_eq!(tries_of_a_lost_head(&mut free), 1);
+}
