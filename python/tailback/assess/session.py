@@ -33,6 +33,8 @@ class Wanted(Struct, frozen=True):
     jobs: int | None = None
     out: Path | None = None
     repeat: int | None = None
+    alone: bool = False
+    """Without the baselines that no verdict needs, for slow backends."""
 
     @property
     def folder(self) -> Path:
@@ -53,6 +55,13 @@ class Wanted(Struct, frozen=True):
         own = self.control if self.suite.of == "qdisc" else whole(self.control)
         others = {each: each for each in self.suite.baselines if each != self.name}
         return {self.name: own, **others}
+
+    def names_in(self, experiment: str) -> Mapping[str, str]:
+        """The names that run in an experiment."""
+        if not self.alone:
+            return self.names
+        needed = {each for row in self.suite.asked if row.experiment == experiment for each in row.against}
+        return {name: words for name, words in self.names.items() if name in {self.name, *needed}}
 
 
 class Carried(Struct, frozen=True):
@@ -137,7 +146,7 @@ def assess(wanted: Wanted, watch: Watch) -> Assessment:
 
 def load(wanted: Wanted, name: str) -> Experiment:
     """An experiment of the suite with the control and the baselines as the values of its axis."""
-    settings = [f"vary.{wanted.suite.of}={json.dumps(dict(wanted.names))}"]
+    settings = [f"vary.{wanted.suite.of}={json.dumps(dict(wanted.names_in(name)))}"]
     if wanted.repeat is not None:
         settings.append(f"repeat={wanted.repeat}")
     return scenario.load(wanted.suite.file(name), settings)
