@@ -119,12 +119,8 @@ def test_times_are_in_the_units_of_users() -> None:
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "search.md"
-CONSOLE = re.compile(
-    r"^\$ tailback (search .+)\n(found after .+ lines); \d+ runs per CPU second\n((?:.+\n)*?)(?=```|\$)", re.M
-)
-PRINTED = {
-    shlex.split(command)[1]: (command, effort, text) for command, effort, text in CONSOLE.findall(PAGE.read_text())
-}
+CONSOLE = re.compile(r"^\$ tailback (search .+)\n(found after .+ lines)\n((?:.+\n)*?)```", re.M)
+PRINTED = {shlex.split(line)[1]: (line, effort, text) for line, effort, text in CONSOLE.findall(PAGE.read_text())}
 """The searches of the documentation, with what they print."""
 SLOW = ("search/starvation", "search/oscillation")
 
