@@ -1,7 +1,7 @@
 """Runs the experiments of a suite with a control and the baselines beside it, and judges the results."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +193,8 @@ def judge(wanted: Wanted, criterion: Criterion, carried: Carried) -> Row:
         if value is not None:
             values[outcome.run.axes[axis]].append(value)
     places = [_place(criterion, dict(axes), control, values) for axes, values in groups.items()]
-    ended = _ended(outcome for outcome in _about(criterion, carried.outcomes) if outcome.run.axes[axis] == control)
+    own = [outcome for outcome in _about(criterion, carried.outcomes) if outcome.run.axes[axis] == control]
+    ended = _ended(own, silent=criterion.silent)
     return verdicts.row(criterion, places, ended)
 
 
@@ -218,13 +219,13 @@ def _about(criterion: Criterion, outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
-def _ended(outcomes: Iterator[Outcome]) -> str:
-    """What ended the runs of the control; empty if nothing did."""
+def _ended(outcomes: Sequence[Outcome], *, silent: bool) -> str:
+    """What ended the runs of the control; empty if nothing did. Where they may be `silent`, silence does not."""
     for outcome in outcomes:
         if outcome.summary is None:
             return f"{_where(outcome)}: {outcome.error}"
-        if "control" in outcome.run.axes and (silent := silence(outcome.summary)):
-            return f"{_where(outcome)}: {silent}"
+        if not silent and "control" in outcome.run.axes and (reason := silence(outcome.summary)):
+            return f"{_where(outcome)}: {reason}"
     return ""
 
 
