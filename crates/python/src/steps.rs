@@ -122,29 +122,28 @@ pub fn step_all<'py>(
     }
     let steps = runs.iter().map(Bound::get).zip(actions).collect::<Vec<(&Steps, _)>>();
     let each = steps.len().div_ceil(threads.max(1)).max(1);
-    let found = py.detach(|| {
-        guarded(|| {
-            std::thread::scope(|scope| {
-                let parts = steps.chunks(each).map(|part| {
-                    scope.spawn(move || {
-                        part.iter()
-                            .map(|(run, (cwnd, pacing))| run.pass(*cwnd, *pacing, interval_ns))
-                            .collect()
-                    })
-                });
-                let parts: Vec<_> = parts.collect();
-                parts
-                    .into_iter()
-                    .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                    .collect::<Vec<PyResult<Vec<[f64; 12]>>>>()
-            })
-        })
-    })?;
+    let found = py.detach(|| guarded(|| in_parts(&steps, each, interval_ns)))?;
     let mut all = Vec::new();
     for part in found {
         part?.iter().for_each(|numbers| all.extend(bytes(numbers)));
     }
     Ok(PyBytes::new(py, &all))
+}
+
+/// Steps runs in parts of `each`: the first part here, as a thread costs more than some steps, and the others beside it.
+fn in_parts(steps: &[(&Steps, (f64, f64))], each: usize, interval_ns: u64) -> Vec<PyResult<Vec<[f64; 12]>>> {
+    let pass = |part: &[(&Steps, (f64, f64))]| {
+        part.iter().map(|(run, (cwnd, pacing))| run.pass(*cwnd, *pacing, interval_ns)).collect()
+    };
+    let (first, others) = steps.split_at(each.min(steps.len()));
+    std::thread::scope(|scope| {
+        let beside: Vec<_> = others.chunks(each).map(|part| scope.spawn(move || pass(part))).collect();
+        let here = pass(first);
+        let joined = beside
+            .into_iter()
+            .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(here).chain(joined).collect()
+    })
 }
 
 fn bytes(numbers: &[f64]) -> Vec<u8> {

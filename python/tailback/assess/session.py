@@ -1,7 +1,7 @@
 """Runs the experiments of a suite with a control and the baselines beside it, and judges the results."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Wanted(Struct, frozen=True):
     jobs: int | None = None
     out: Path | None = None
     repeat: int | None = None
+    alone: bool = False
+    """Without the baselines that no verdict needs, for slow backends."""
 
     @property
     def folder(self) -> Path:
@@ -53,6 +55,13 @@ class Wanted(Struct, frozen=True):
         own = self.control if self.suite.of == "qdisc" else whole(self.control)
         others = {each: each for each in self.suite.baselines if each != self.name}
         return {self.name: own, **others}
+
+    def names_in(self, experiment: str) -> Mapping[str, str]:
+        """The names that run in an experiment."""
+        if not self.alone:
+            return self.names
+        needed = {each for row in self.suite.asked if row.experiment == experiment for each in row.against}
+        return {name: words for name, words in self.names.items() if name in {self.name, *needed}}
 
 
 class Carried(Struct, frozen=True):
@@ -137,7 +146,7 @@ def assess(wanted: Wanted, watch: Watch) -> Assessment:
 
 def load(wanted: Wanted, name: str) -> Experiment:
     """An experiment of the suite with the control and the baselines as the values of its axis."""
-    settings = [f"vary.{wanted.suite.of}={json.dumps(dict(wanted.names))}"]
+    settings = [f"vary.{wanted.suite.of}={json.dumps(dict(wanted.names_in(name)))}"]
     if wanted.repeat is not None:
         settings.append(f"repeat={wanted.repeat}")
     return scenario.load(wanted.suite.file(name), settings)
@@ -184,7 +193,8 @@ def judge(wanted: Wanted, criterion: Criterion, carried: Carried) -> Row:
         if value is not None:
             values[outcome.run.axes[axis]].append(value)
     places = [_place(criterion, dict(axes), control, values) for axes, values in groups.items()]
-    ended = _ended(outcome for outcome in _about(criterion, carried.outcomes) if outcome.run.axes[axis] == control)
+    own = [outcome for outcome in _about(criterion, carried.outcomes) if outcome.run.axes[axis] == control]
+    ended = _ended(own, silent=criterion.silent)
     return verdicts.row(criterion, places, ended)
 
 
@@ -209,13 +219,13 @@ def _about(criterion: Criterion, outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
-def _ended(outcomes: Iterator[Outcome]) -> str:
-    """What ended the runs of the control; empty if nothing did."""
+def _ended(outcomes: Sequence[Outcome], *, silent: bool) -> str:
+    """What ended the runs of the control; empty if nothing did. Where they may be `silent`, silence does not."""
     for outcome in outcomes:
         if outcome.summary is None:
             return f"{_where(outcome)}: {outcome.error}"
-        if "control" in outcome.run.axes and (silent := silence(outcome.summary)):
-            return f"{_where(outcome)}: {silent}"
+        if not silent and "control" in outcome.run.axes and (reason := silence(outcome.summary)):
+            return f"{_where(outcome)}: {reason}"
     return ""
 
 

@@ -54,6 +54,8 @@ class Criterion(_Model):
     """How far, as a share, it may be on the worse side of the interval of `against`."""
     source: str = ""
     """Where the bound comes from."""
+    silent: bool = False
+    """Whether nothing may arrive in the window: where backing off is what is asked, that ends no run."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:

@@ -18,10 +18,15 @@ def value(found: Estimate | None, unit: str = "") -> str:
 
 def bound(criterion: Criterion, place: Place) -> str:
     """`at most 40 ms`, `at least 17.9 Mbit/s (reno, cubic, less 5 %)`."""
+    return limit(criterion, place) + ("" if math.isnan(place.bound) else of(criterion))
+
+
+def limit(criterion: Criterion, place: Place) -> str:
+    """`at most 40 ms`, `at least 17.9 Mbit/s`."""
     if math.isnan(place.bound):
         return "–"
     side = "at most" if criterion.better == "low" else "at least"
-    return f"{side} {significant(place.bound, 3)} {criterion.unit}".rstrip() + of(criterion)
+    return f"{side} {significant(place.bound, 3)} {criterion.unit}".rstrip()
 
 
 def of(criterion: Criterion) -> str:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 
-UNKNOWN = -1.0
-"""The score of a run that lacks a number of the condition."""
+UNKNOWN = -2.0
+"""The score of a run that lacks a number of the condition: worse than that of any run that has it."""
 
 HINT = 'write `--find "bbr_bw > 3 * rate"` or `--find "goodput(\\"two\\") / goodput_mbps.total < 0.05"`'
 

@@ -23,6 +23,7 @@ from tailback.search import shrink
 from tailback.search.condition import UNKNOWN, Condition
 from tailback.search.errors import WrongSearch
 from tailback.search.space import space
+from tailback.tc.errors import WordError
 
 if TYPE_CHECKING:
     from tailback.results import Results, RunResult
@@ -48,9 +49,11 @@ class Wanted(Struct, frozen=True):
     over: str
     settings: Sequence[str] = ()
     budget_s: float = 60.0
-    """Time of the search; shrinking takes as long again at most."""
+    """CPU time of the search; shrinking takes as long again at most. A busy machine ends no search sooner."""
     evaluations: int | None = None
     seed: int = 1
+    kept: Sequence[str] = ()
+    """Keys that shrinking leaves as they are."""
 
 
 class Found(Struct, frozen=True):
@@ -86,8 +89,9 @@ def search(wanted: Wanted, watch: Watch) -> Found:
     extras.need("cma")
     first = scenario.load(wanted.file, wanted.settings)
     document = document_of(wanted.file, wanted.settings)
+    kept_places(wanted, document)
     where = space(wanted.over, _let(document), _duration_s(first))
-    begun, cpu = time.monotonic(), time.process_time()
+    cpu = time.process_time()
     trials = _Trials(document, wanted.condition)
     best, settings = UNKNOWN, where.settings([0.5] * where.size)
     for point in _proposals(where.size, wanted.seed, trials):
@@ -96,7 +100,7 @@ def search(wanted: Wanted, watch: Watch) -> Found:
         best, settings = max((best, settings), (score, proposed))
         if trials.count == PATIENCE and best == UNKNOWN:
             raise WrongSearch(_nothing(wanted))
-        spent = (time.monotonic() - begun) / wanted.budget_s
+        spent = (time.process_time() - cpu) / wanted.budget_s
         watch(trials.count, best, min(spent, 1.0))
         if score > 0 and trials.shows(trials.changed(proposed), SEEDS):
             return _shrunk(trials, proposed, wanted, cpu)
@@ -106,15 +110,29 @@ def search(wanted: Wanted, watch: Watch) -> Found:
 
 
 def _shrunk(trials: "_Trials", settings: Sequence[str], wanted: Wanted, cpu: float) -> Found:
-    before, end = trials.count, time.monotonic() + wanted.budget_s
+    before, end = trials.count, time.process_time() + wanted.budget_s
 
     def shows(document: Any) -> bool:
-        return time.monotonic() < end and trials.shows(document, SEEDS)
+        return time.process_time() < end and trials.shows(document, SEEDS)
 
-    small = shrink.shrunk(trials.changed(settings), shows)
+    small = shrink.shrunk(
+        trials.changed(settings), shows, kept_places(wanted, document_of(wanted.file, wanted.settings))
+    )
     score = trials.score(small, 1)
     used = trials.count - before
     return Found(settings, score, before, used, time.process_time() - cpu, written(small))
+
+
+def kept_places(wanted: Wanted, document: Any) -> list[shrink.Loc]:
+    """The places of the keys that shrinking leaves as they are; raises `WrongSearch` if the file lacks one."""
+    try:
+        places = [paths.parse(key) for key in wanted.kept]
+    except WordError as error:
+        raise WrongSearch(f"--keep: {error.message}\n  hint: {error.hint}") from None
+    for key, place in zip(wanted.kept, places, strict=True):
+        if shrink.found(document, place) is None:
+            raise WrongSearch(f"--keep: `{wanted.file}` has no `{key}`\n  hint: name a key of the file: traffic[0].cc")
+    return places
 
 
 def _nothing(wanted: Wanted) -> str:

@@ -6,7 +6,7 @@ neither changes anything. A change is kept if the file is still valid and still 
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Document = dict[str, Any]
@@ -21,15 +21,34 @@ what the start of every flow shows.
 """
 
 
-def shrunk(document: Document, shows: Shows) -> Document:
-    """The smallest file that can be reached."""
+def shrunk(document: Document, shows: Shows, kept: Sequence[Loc] = ()) -> Document:
+    """The smallest file that can be reached with the values at the places `kept`."""
     document = _without_variables(document, shows)
+    shows = _keeping(kept, document, shows)
     while True:
         before = copy.deepcopy(document)
         document = _with_less(document, shows)
         document = _rounder(document, shows)
         if document == before:
             return document
+
+
+def _keeping(kept: Sequence[Loc], document: Document, shows: Shows) -> Shows:
+    """A condition that also keeps these places as they are."""
+    values = {loc: _at(document, loc) for loc in kept}
+
+    def both(changed: Document) -> bool:
+        return all(found(changed, loc) == value for loc, value in values.items()) and shows(changed)
+
+    return both
+
+
+def found(value: Any, loc: Loc) -> Any:
+    """What is at a place; `None` if nothing is."""
+    try:
+        return _at(value, loc)
+    except (LookupError, TypeError):
+        return None
 
 
 def _without_variables(document: Document, shows: Shows) -> Document:

@@ -126,6 +126,23 @@ def test_a_control_that_never_sends_ends_its_rows_with_the_reason(suite: str) ->
     assert rate["places"][0]["found"]["cubic"]["n"] == 2
 
 
+def test_where_backing_off_is_asked_silence_ends_no_row(suite: str) -> None:
+    Path("silent.py").write_text(SILENT)
+    table = Path(suite) / "criteria.yml"
+    table.write_text(CRITERIA.replace("against: [cubic], allow: 0.5", "better: low, silent: true, bound: 0.3"))
+    rate, delay, _ = json.loads(in_process("assess", "./silent.py", "--suite", suite, "--json", status=1).stdout)[
+        "rows"
+    ]
+    assert [row["verdict"] for row in (rate, delay)] == ["meets", "ended"]
+
+
+def test_alone_it_runs_with_the_baselines_of_its_bounds_only(suite: str) -> None:
+    in_process("assess", "vegas", "--suite", suite, "--row", "delay", "--alone")
+    assert len(list(Path("results").rglob("manifest.json"))) == 4
+    document = json.loads(in_process("assess", "vegas", "--suite", suite, "--alone", "--json").stdout)
+    assert set(document["rows"][0]["places"][0]["found"]) == {"vegas", "cubic"}
+
+
 def test_a_suite_that_is_not_there_is_wrong_input(suite: str) -> None:
     assert "is not a suite" in in_process("assess", "cubic", "--suite", "nothing", status=2).stderr
     assert "about disciplines" in in_process("assess", "pie", "--qdisc", "--suite", suite, status=2).stderr

@@ -1,10 +1,14 @@
 """Searches find what there is, shrink it, and find the same with the same seed."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from command import in_process
 from tailback.search import Found, Wanted, WrongSearch, condition, search, seconds
+from tailback.search.condition import UNKNOWN
 from tailback.search.shrink import shrunk
 from tailback.search.space import Space, space
 
@@ -69,7 +73,7 @@ def test_a_condition_over_time_holds_for_as_long_as_is_asked(file: Path) -> None
         for for_s in (1.0, 30.0)
     ]
     assert held[0] > 0
-    assert held[1] == -1
+    assert held[1] == UNKNOWN
 
 
 @pytest.mark.parametrize("text", ["jain", "jain == 1", "jain > 1 or jain < 0", "open('x') > 1", "1 < jain < 2"])
@@ -114,23 +118,46 @@ def test_times_are_in_the_units_of_users() -> None:
     assert [seconds(text) for text in ("60s", "2min", "90", "500ms")] == [60, 120, 90, 0.5]
 
 
-def test_a_flow_of_reno_that_a_policer_ruins_is_found_and_shrunk(tmp_path: Path) -> None:
-    file = tmp_path / "policed.yaml"
-    file.write_text(
-        "let: {rate: 10mbit, burst: 40kb, delay: 10ms}\n"
-        "links:\n"
-        "  - {ends: [left, router]}\n"
-        '  - {ends: [router, server], rate: 50mbit, delay: "${delay}", police: {rate: "${rate}", burst: "${burst}"}}\n'
-        "traffic: [{tcp: left -> server, name: test, cc: reno, jitter: 50ms}]\n"
-        "duration: 8s\n"
-        "measure: {warmup: 2s}\n"
-    )
-    over = "burst=9kb..200kb, delay=1ms..100ms, rate=2mbit..20mbit"
-    ruined = condition("goodput_mbps.total < 0.5 * lowest(rate)")
-    found = search(Wanted(file, ruined, over, evaluations=60), lambda *_: None)
-    assert found.score > 0
-    assert found.lines < 15
-    assert "police" in found.text
+PAGE = Path(__file__).parents[3] / "docs" / "search.md"
+CONSOLE = re.compile(r"^\$ tailback (search .+)\n(found after .+ lines)\n((?:.+\n)*?)```", re.M)
+PRINTED = {shlex.split(line)[1]: (line, effort, text) for line, effort, text in CONSOLE.findall(PAGE.read_text())}
+"""The searches of the documentation, with what they print."""
+SLOW = ("search/starvation", "search/oscillation")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.campaign] * (n in SLOW)) for n in PRINTED])
+def test_the_documented_searches_print_what_the_page_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five CPU seconds each; the two slowest are of the campaign."""
+    monkeypatch.chdir(tmp_path)
+    command, effort, text = PRINTED[name]
+    ran = in_process(*shlex.split(command))
+    assert effort in ran.stderr
+    assert len(ran.stdout.splitlines()) < 15
+    assert ran.stdout == text
+
+
+def test_the_page_has_the_four_searches_that_come_with_tailback() -> None:
+    assert {*PRINTED} == {"search/trap", "search/starvation", "search/oscillation", "search/policed"}
+
+
+def test_what_is_to_be_kept_is_left_as_it_is(file: Path) -> None:
+    wanted = Wanted(file, condition("goodput_mbps.total > 0.1"), OVER, evaluations=5, kept=["links[1].delay"])
+    assert "delay: 10ms" in search(wanted, lambda *_: None).text
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("traffic[7].cc", "has no `traffic"), ("links[x", "is not the path of a key")]
+)
+def test_a_key_to_keep_that_there_is_not_is_refused(file: Path, key: str, said: str) -> None:
+    with pytest.raises(WrongSearch, match=said):
+        search(Wanted(file, condition("jain < 0.5"), OVER, kept=[key]), lambda *_: None)
+
+
+def test_a_number_that_is_zero_is_better_than_none(file: Path) -> None:
+    nothing = search(Wanted(file, condition("times(rtt > 9000) > 5"), OVER, evaluations=1), lambda *_: None)
+    assert nothing.score > UNKNOWN
 
 
 @pytest.mark.parametrize("text", ["bbr_bw > 3 * jain", "rtt > open('x')", "highest(rtt) > nobody(rtt)"])

@@ -36,6 +36,9 @@ class Runs(Struct, frozen=True):
     backend: Annotated[str, backend_name("The backend: sim, uml, uml:KERNEL or netns.")] = "sim"
     jobs: Jobs = None
     repeat: Repeat = None
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Without the baselines that no verdict needs: sooner on a kernel.")
+    ] = False
     out: Annotated[
         Path | None, out_folder("Results folder; the page is assessment.html.", default="results/assess/CONTROL")
     ] = None
@@ -80,7 +83,7 @@ def assess(
     from tailback.cli import assessed, bisection, progress, show
     from tailback.results.durable import write_file
 
-    wanted = assessing.Wanted(control, suite, runs.backend, runs.jobs, runs.out, runs.repeat)
+    wanted = assessing.Wanted(control, suite, runs.backend, runs.jobs, runs.out, runs.repeat, runs.alone)
     with progress.bar() as watch:
         found = assessing.assess(wanted, watch)
     written = [page.write_page(found, show.command())]

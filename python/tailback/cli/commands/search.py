@@ -26,12 +26,18 @@ class Effort(Struct, frozen=True):
     """How long the search goes on."""
 
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="Time of the search; shrinking takes as much at most.")
+        str, typer.Option(metavar="TIME", help="CPU time of the search; shrinking takes as much at most.")
     ] = "60s"
     evaluations: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="End after N runs.", show_default=False)
     ] = None
     seed: Annotated[int, typer.Option(min=1, help="The same seed finds the same.")] = 1
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="Shrinking leaves this key: traffic[0].cc. May be repeated.", show_default=False
+        ),
+    ] = None
 
 
 class Kept(Struct, frozen=True):
@@ -62,7 +68,7 @@ def search(file: File, sought: Sought, effort: Effort, kept: Kept) -> None:
     condition = searching.condition(sought.find, searching.seconds(sought.for_))
     wanted = searching.Wanted(
         scenario.file_of(file), condition, sought.over, once(sought.sets or ()),
-        searching.seconds(effort.budget), effort.evaluations, effort.seed,
+        searching.seconds(effort.budget), effort.evaluations, effort.seed, effort.keep or (),
     )  # fmt: skip
     with told.progress() as watch:
         found = searching.search(wanted, watch)
