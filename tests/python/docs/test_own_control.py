@@ -33,7 +33,7 @@ def test_the_commands_of_a_control_in_python_lead_to_its_figure_and_a_duel(tmp_p
 
 def once(line: str) -> str:
     """A command with one repetition, if it runs on a kernel: all of them cost two minutes of processor time."""
-    command = line.split("  #")[0].rstrip()
+    command = line.split("  #", maxsplit=1)[0].rstrip()
     return f"{command} --repeat 1" if "--backend uml" in command or " validate " in command else command
 
 
