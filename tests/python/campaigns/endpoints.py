@@ -84,7 +84,7 @@ def planned(number: int, library: Path) -> RunPlan:
 
 
 def _judged(run: RunPlan, tally: Tally) -> Iterator[str]:
-    outcomes = []
+    outcomes: list[RunResult | str] = []
     for _ in range(2):
         try:
             outcomes.append(Sim().run(run.scenario, Sim().new_progress()))
