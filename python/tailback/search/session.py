@@ -23,7 +23,6 @@ from tailback.search import shrink
 from tailback.search.condition import UNKNOWN, Condition
 from tailback.search.errors import WrongSearch
 from tailback.search.space import space
-from tailback.tc.errors import WordError
 
 if TYPE_CHECKING:
     from tailback.results import Results, RunResult
@@ -127,8 +126,8 @@ def kept_places(wanted: Wanted, document: Any) -> list[shrink.Loc]:
     """The places of the keys that shrinking leaves as they are; raises `WrongSearch` if the file lacks one."""
     try:
         places = [paths.parse(key) for key in wanted.kept]
-    except WordError as error:
-        raise WrongSearch(f"--keep: {error.message}\n  hint: {error.hint}") from None
+    except ValueError as error:
+        raise WrongSearch(f"--keep: {error}") from None
     for key, place in zip(wanted.kept, places, strict=True):
         if shrink.found(document, place) is None:
             raise WrongSearch(f"--keep: `{wanted.file}` has no `{key}`\n  hint: name a key of the file: traffic[0].cc")
