@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{ExchangesRow, Name, Qdisc, QdiscRow, SendersRow, SojournsRow, TcpInfoRow};
+use tailback_record::{ExchangesRow, Name, Qdisc, QdiscRow, SendersRow, TcpInfoRow};
 use tailback_tcp::{EcnMode, Endpoint, HeldBy, Sender};
 use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
@@ -79,7 +79,7 @@ impl World {
             self.record_conversation(self.present[place]);
         }
         let Journal { record, devices, .. } = &mut self.context.journal;
-        for (device, &name) in self.devices.iter_mut().zip(&*devices) {
+        for (device, &name) in self.network.devices.iter_mut().zip(&*devices) {
             record_disciplines(device, (self.context.now, name), &mut record.qdisc);
         }
     }
@@ -136,26 +136,9 @@ impl World {
 
     /// A slot is over: its rows are written. The present event of the calendar was that.
     pub(crate) fn end_slot(&mut self) {
-        self.record_sojourns();
+        self.network.record_sojourns(&mut self.slot, &mut self.context);
         let next = self.slot.begun + self.slot.length;
         self.context.wake_at(next, Event::Slot);
-    }
-
-    /// The rows of the slot that ends now.
-    pub(crate) fn record_sojourns(&mut self) {
-        let (since, t) = (self.slot.begun, self.context.now);
-        self.slot.begun = t;
-        for (device, &name) in self.devices.iter_mut().zip(&self.context.journal.devices) {
-            if device.root.is_none() {
-                continue;
-            }
-            device.count_bypassed();
-            let rows = &mut self.context.journal.record.sojourns;
-            device.sojourns.take(|sojourn_ms, packets| {
-                let row = SojournsRow { t, since, device: name, packets, sojourn_ms };
-                rows.get_or_insert_default().push(row);
-            });
-        }
     }
 }
 

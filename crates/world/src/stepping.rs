@@ -96,7 +96,7 @@ impl World {
             counts.sent += 1;
         }
         let packet = self.context.in_box(packet);
-        self.originate(packet);
+        self.network.originate(packet, &mut self.context);
         self.settle();
         Ok(())
     }

@@ -204,7 +204,7 @@ impl Calls for Syscalls<'_> {
             Transport::Udp(socket) => socket.datagram(size, Payload::Datagram { seq, sent: now }, now),
             _ => not_of_kind(id, "datagram"),
         };
-        self.world.originate(Box::new(packet));
+        self.world.network.originate(Box::new(packet), &mut self.world.context);
         true
     }
 
