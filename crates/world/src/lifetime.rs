@@ -15,7 +15,7 @@ use tailback_traffic::Machine;
 
 use crate::ConversationId;
 use crate::conversation::Sampled;
-use crate::socket::{Drawing, TcpSocket, Transport, for_tcp};
+use crate::socket::Transport;
 use crate::world::World;
 
 impl World {
@@ -63,7 +63,7 @@ impl World {
             return false;
         }
         let sockets = conversation.first_pair;
-        if !sockets.iter().all(|&socket| self.is_quiet(socket)) {
+        if !sockets.iter().all(|&socket| self.sockets.is_quiet(socket, &self.context)) {
             return false;
         }
         self.conversations[id.0 as usize].machine = None;
@@ -72,17 +72,4 @@ impl World {
         }
         true
     }
-
-    /// Nothing happens at a socket any more, unless its application acts.
-    fn is_quiet(&mut self, id: SocketId) -> bool {
-        if self.context.in_network(id) > 0 {
-            return false;
-        }
-        for_tcp!(&self.sockets.get_mut(id).transport, socket => rests(socket), false)
-    }
-}
-
-fn rests<S: Drawing>(socket: &TcpSocket<S>) -> bool {
-    let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
-    rests && socket.woken.is_none() && !socket.awaits_credit
 }

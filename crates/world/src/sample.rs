@@ -32,7 +32,7 @@ impl World {
         for conversation in std::mem::take(&mut self.present) {
             self.call_at_the_end(conversation);
         }
-        self.record_last_delays();
+        self.endpoints.record_last_delays(&mut self.context.journal);
     }
 
     /// `TCP_INFO` of one socket now.

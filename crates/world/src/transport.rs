@@ -1,7 +1,6 @@
 //! Runs TCP sockets: drains them after every call, returns credits, wakes them by their alarms; and runs their
 //! applications.
 
-use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Next, Pause, ReceiveOnly, Sender, Transmitted, Wakeup, Written, WrittenOfBurst};
@@ -229,7 +228,7 @@ impl World {
 
     pub(crate) fn return_all_credits(&mut self) {
         if !self.context.segmented.is_empty() {
-            self.charge_for_segments();
+            self.sockets.charge_for_segments(&mut self.context);
         }
         for &(id, truesize) in &self.context.effects.credits {
             match &mut self.sockets.get_mut(id).transport {
@@ -259,30 +258,6 @@ impl World {
             }
         }
         self.context.effects.credits.clear();
-    }
-
-    /// Must be called before the credits of the segments are returned.
-    #[inline(never)]
-    fn charge_for_segments(&mut self) {
-        for (id, extra) in self.context.segmented.drain(..) {
-            self.sockets.tcp(id).endpoint.segmented(extra);
-        }
-    }
-
-    /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
-    pub(crate) fn timer_fired(&mut self, id: SocketId) -> bool {
-        let now = self.context.now;
-        let transport = &mut self.sockets.get_mut(id).transport;
-        let fired =
-            for_tcp!(transport, socket => socket.alarm.fired(now, socket.endpoint.deadline()), return false);
-        match fired {
-            Fired::Due => true,
-            Fired::Early(at) => {
-                self.context.wake_at(at, Event::Timer(id));
-                false
-            }
-            Fired::Idle => false,
-        }
     }
 
     /// The timer of a socket expires with the other timers of this tick.

@@ -10,8 +10,7 @@ use tailback_packet::SocketId;
 use tailback_tcp::Wakeup;
 
 use crate::context::Context;
-use crate::kind::SocketKind;
-use crate::socket::TcpSocket;
+use crate::socket::{Drawing, TcpSocket};
 
 /// Data arrived, and nothing else.
 const READABLE: Wakeup = Wakeup { readable: true, writable: false, finished: false };
@@ -86,7 +85,7 @@ impl Waiting {
     /// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is
     /// then the `reader`.
     #[inline(always)]
-    pub(crate) fn wake<S: SocketKind>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
+    pub(crate) fn wake<S: Drawing>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
         let only_counts = socket.only_counts && socket.endpoint.is_only_readable();
         if only_counts && self.reader.is_none() && self.runnable.is_empty() {
             let wakeup = socket.endpoint.wakeup();
@@ -99,7 +98,7 @@ impl Waiting {
 
     /// Wakes the application of a socket that does not become the reader.
     #[inline(never)]
-    fn wake_otherwise<S: SocketKind>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
+    fn wake_otherwise<S: Drawing>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
         let wakeup = socket.endpoint.wakeup();
         let only_counts = wakeup == READABLE && socket.only_counts;
         if !(wakeup.is_none() || only_counts && self.reader == Some(id)) {
@@ -110,7 +109,7 @@ impl Waiting {
 
     /// The application is called in its turn; if its data was to be read before, it is called for that too.
     #[inline(never)]
-    fn queue_application<S: SocketKind>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
+    fn queue_application<S: Drawing>(&mut self, socket: &mut TcpSocket<S>, id: SocketId) {
         if self.reader == Some(id) {
             self.reader = None;
             socket.woken = READABLE;

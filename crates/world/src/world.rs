@@ -264,7 +264,7 @@ impl World {
     /// A timer is due: all timers of its tick run before any of their consequences. Nearly always it is the only one.
     #[inline(never)]
     fn timer_event(&mut self, socket: SocketId) {
-        let is_due = self.timer_fired(socket);
+        let is_due = self.sockets.timer_fired(socket, &mut self.context);
         let is_last = self.context.calendar.peek_time() != Some(self.context.now);
         if is_due && is_last && !self.timers.is_any_due() {
             self.expire_only_timer(socket);
