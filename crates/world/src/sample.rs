@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{ExchangesRow, Name, Qdisc, QdiscRow, SendersRow, TcpInfoRow};
+use tailback_record::{Name, Qdisc, QdiscRow, SendersRow, TcpInfoRow};
 use tailback_tcp::{EcnMode, Endpoint, HeldBy, Sender};
 use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
@@ -107,30 +107,10 @@ impl World {
                     self.context.journal.record.udp.get_or_insert_default().push(row);
                 }
             }
-            Sampled::Requests(_) => self.record_exchanged(id),
+            Sampled::Requests(_) => {
+                conversation.record_exchanged(&mut self.sockets, t, &mut self.context.journal.record);
+            }
             Sampled::Sender | Sampled::Nothing => {}
-        }
-    }
-
-    /// What both ends have sent on all connections, each if it has sent anything since its last row. Connections that
-    /// live shorter than an interval so have their row at its end.
-    fn record_exchanged(&mut self, id: ConversationId) {
-        let (t, pairs) = (self.context.now, self.conversations[id.0 as usize].pairs());
-        for (end, name) in ["client", "server"].into_iter().enumerate() {
-            let first = self.conversations[id.0 as usize].first_pair[end].0;
-            let mut sent = [0, 0];
-            for socket in (0..pairs).map(|pair| SocketId(first + 2 * pair)) {
-                let info = self.sockets.tcp(socket).endpoint.tcp_info(t);
-                sent = [sent[0] + info.data_segs_out, sent[1] + info.total_retrans];
-            }
-            let conversation = &mut self.conversations[id.0 as usize];
-            let Sampled::Requests(requests) = &mut conversation.sampled else { return };
-            if std::mem::replace(&mut requests.sent[end], sent) != sent {
-                let [data_segs_out, total_retrans] = sent;
-                let row =
-                    ExchangesRow { t, flow: conversation.name, end: name, data_segs_out, total_retrans };
-                self.context.journal.record.exchanges.get_or_insert_default().push(row);
-            }
         }
     }
 

@@ -200,6 +200,11 @@ impl Sockets {
         rests && context.in_network(id) == 0
     }
 
+    /// The place of the timer of a socket that is known to be one of TCP.
+    pub(crate) fn timer(&self, id: SocketId) -> Place {
+        for_tcp!(&self.0[id.0 as usize].transport, socket => socket.timer, not_of_kind(id, "TCP"))
+    }
+
     /// What was read in the place of the application of `id` since the last call.
     pub(crate) fn count_read(&mut self, id: SocketId) -> Bytes {
         for_tcp!(

@@ -260,14 +260,6 @@ impl World {
         self.context.effects.credits.clear();
     }
 
-    /// The timer of a socket expires with the other timers of this tick.
-    pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
-        let place =
-            for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, not_of_kind(id, "TCP"));
-        self.timers.ran_out(id, place);
-        self.events.check_soon();
-    }
-
     /// The timers of this tick expire.
     pub(crate) fn expire_timers(&mut self) {
         let due = self.timers.take_due();

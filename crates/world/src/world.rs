@@ -271,7 +271,9 @@ impl World {
             return self.settle();
         }
         if is_due {
-            self.wait_for_tick(socket);
+            // It expires with the other timers of this tick.
+            self.timers.ran_out(socket, self.sockets.timer(socket));
+            self.events.check_soon();
         }
         if is_last {
             self.tick();
@@ -346,7 +348,8 @@ impl World {
         let event = if timer == TimerId::START { AppEvent::Started } else { AppEvent::Timer };
         if event == AppEvent::Started {
             self.open(conversation);
-            self.set_options(conversation);
+            let starts = &self.conversations[conversation.0 as usize];
+            starts.set_no_delay(&mut self.sockets, self.context.now);
         } else if self.conversations[conversation.0 as usize].machine.is_none() {
             // It is over: a time to stop comes too late.
             return;
