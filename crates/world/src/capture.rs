@@ -10,7 +10,7 @@
 //! that must not be fragmented [rfc6864 §4.1]. A capture is in memory until the run ends, about 150 bytes per packet.
 
 use tailback_packet::{
-    ETHERNET_HEADER, Ecn, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
+    ETHERNET_HEADER, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
 };
 use tailback_pcapng::{Passage, Pcapng};
 use tailback_tcp::Offers;
