@@ -92,6 +92,28 @@ impl Control {
             Control::Model(control) => control.as_ref(),
         }
     }
+
+    /// It sets cwnd and pacing rate itself.
+    #[inline]
+    pub fn is_model(&self) -> bool {
+        matches!(self, Control::Model(_))
+    }
+
+    /// ssthresh for a reduction that starts now.
+    pub fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs {
+        match self {
+            Control::Window(control) => control.ssthresh(flow, window),
+            Control::Model(control) => control.ssthresh(flow, window),
+        }
+    }
+
+    /// cwnd after a reduction that was spurious.
+    pub fn undo_cwnd(&mut self, flow: &Flow, window: &mut Window) -> Segs {
+        match self {
+            Control::Window(control) => control.undo_cwnd(flow, window),
+            Control::Model(control) => control.undo_cwnd(flow, window),
+        }
+    }
 }
 
 /// A control with its parameters, before any connection: connections with the same parameters have copies of it.

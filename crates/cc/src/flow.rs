@@ -27,6 +27,14 @@ pub enum CaState {
     Loss,
 }
 
+impl CaState {
+    /// cwnd is being reduced. [linux-6.12 tcp.h tcp_in_cwnd_reduction]
+    #[inline]
+    pub fn reduces_cwnd(self) -> bool {
+        matches!(self, CaState::Cwr | CaState::Recovery)
+    }
+}
+
 /// Events of the sender that are reported to a control. [linux-6.12 tcp.h enum tcp_ca_event]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndEvent {
@@ -146,6 +154,21 @@ impl Flow {
             gso_max_segs: 1,
             jiffy,
         }
+    }
+
+    /// A packet is handed down now: moves `departure` to its departure time, and returns the one before, which tells how late
+    /// it is.
+    #[inline]
+    pub fn take_departure(&mut self) -> SimTime {
+        let before = self.departure;
+        self.departure = before.max(self.now);
+        before
+    }
+
+    /// The application limits rate samples until all is delivered that is in flight, so many segments.
+    /// [linux-6.12 tcp_rate.c tcp_rate_check_app_limited]
+    pub fn limit_by_application(&mut self, in_flight: u32) {
+        self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
 
     /// Jiffies in `span`, rounded up. [linux-6.12 time.c usecs_to_jiffies]

@@ -2,6 +2,7 @@
 
 use tailback_units::{ParameterError, Parameters, Rate, Segs};
 
+use crate::CaState;
 use crate::module_param::STRETCH_ACKS;
 
 /// The values that a control may change.
@@ -43,6 +44,16 @@ impl Window {
     /// cwnd is below ssthresh. [linux-6.12 tcp_in_slow_start]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// Three quarters of cwnd, or ssthresh if higher; ssthresh while cwnd is reduced: slow start may return to this value.
+    /// [linux-6.12 tcp.h tcp_current_ssthresh]
+    pub fn current_ssthresh(&self, state: CaState) -> Segs {
+        if state.reduces_cwnd() {
+            return self.ssthresh;
+        }
+        let cwnd = self.cwnd.0;
+        self.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)))
     }
 
     /// Grows cwnd by `acked`, up to ssthresh, and returns the rest; to be called in slow start.

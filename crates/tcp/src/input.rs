@@ -2,8 +2,8 @@
 //! timer → rate sample → control → pacing rate. Retransmissions and new data then follow. [linux-6.12 tcp_input.c
 //! tcp_ack]
 
-use tailback_cc::{AckPath, AckSample, CaState, Control, RateSample, Timestamps};
-use tailback_packet::{Segment, SegmentFlags};
+use tailback_cc::{AckPath, AckSample, CaState, Control, Flow, RateSample, Timestamps};
+use tailback_packet::{Segment, SegmentFlags, Timestamp};
 use tailback_units::{Segs, Span};
 
 use crate::clock::{Micros, micros_since};
@@ -11,11 +11,14 @@ use crate::info::Note;
 use crate::marks::BeforeMarks;
 use crate::queue::{PlainHead, Tags};
 use crate::sack::SackWalk;
+use crate::scoreboard::Scoreboard;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::SlowStartGrowth;
 use crate::state::clocks::Chrono;
 use crate::state::gate::{Pass, Retransmit};
-use crate::state::rate::{AckKind, SampleInProgress};
+use crate::state::rack::Rack;
+use crate::state::rate::{AckKind, DeliveryRate, SampleInProgress};
+use crate::state::recovery::Recovery;
 
 /// The state of the sender before an ACK, to compute what the ACK changed.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +69,7 @@ impl Sender {
             ..AckFlags::default()
         };
         let before_marks = if self.ecn.is_accurate() { Some(self.before_marks()) } else { None };
-        let mut sample = SampleInProgress::new(self.in_flight());
+        let mut sample = SampleInProgress::new(self.scoreboard.in_flight());
         self.usage.flight_before_ack = sample.prior_in_flight;
         let nothing_outstanding = self.scoreboard.is_empty();
         let path = ack_path(ack, before.una, self.peer.snd_wnd);
@@ -148,7 +151,8 @@ impl Sender {
         if !self.takes_shortcuts() {
             return None;
         }
-        let calm = self.flow.ca_state == CaState::Open && self.scoreboard.is_untouched() && !self.is_reno();
+        let calm =
+            self.flow.ca_state == CaState::Open && self.scoreboard.is_untouched() && self.agreement.sack;
         let probes = self.tlp.high_seq.is_some() || self.path.search.is_some();
         let marked = self.ecn.may_tell_marks(ack.flags);
         if !calm || probes || marked || !ack.sack.is_none() || ack.ack <= self.flow.snd_una {
@@ -181,11 +185,12 @@ impl Sender {
             self.refresh_flow();
             self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
         }
-        let mut cleaned = Cleaned::default();
         let now = Micros::of(self.flow.now);
-        self.remove_plain(plain, now, &mut flags, &mut sample, &mut cleaned);
+        let mut cleaning = self.cleaning(&mut flags, &mut sample);
+        cleaning.remove_plain(plain, now);
+        let cleaned = cleaning.cleaned;
         if self.scoreboard.is_empty() {
-            self.stop_clock(Chrono::Busy);
+            self.clocks.stop(Chrono::Busy, self.is_busy(), self.flow.now);
         }
         let since = |sent: Option<Micros>| sent.map(|sent| now.since(sent));
         let (rtt, control_rtt) = (since(cleaned.first_sent), since(cleaned.last_sent));
@@ -201,25 +206,15 @@ impl Sender {
         self.gate.work.set_retransmit(Retransmit::Nothing);
     }
 
-    /// Nothing is to be sent, and no loss probe is out.
-    pub(crate) fn is_silent(&self) -> bool {
-        !self.has_unsent() && self.tlp.high_seq.is_none()
-    }
-
-    /// The transmit loop is to run for new data.
-    pub(crate) fn has_pass(&self) -> bool {
-        self.gate.work.pass().is_some()
-    }
-
     /// An application waits for room or is woken for it, the transmit loop is to run, or the connection was given up.
     pub(crate) fn is_busy_with_application(&self) -> bool {
-        self.buffer.writable | self.buffer.app_blocked | self.aborted || self.has_pass()
+        self.buffer.writable | self.buffer.app_blocked | self.aborted || self.gate.work.pass().is_some()
     }
 
     fn before_ack(&self) -> Before {
         Before {
             una: self.flow.snd_una,
-            highest_sack: self.highest_sack_seq(),
+            highest_sack: self.scoreboard.highest_sack(self.flow.snd_una),
             sacked: self.scoreboard.sacked_out(),
             delivered: self.flow.delivered,
             lost: self.flow.lost,
@@ -232,6 +227,15 @@ impl Sender {
         if old || dubious { self.fast_retransmit_alert(prior_una, flags) } else { Retransmit::Nothing }
     }
 
+    /// The parts that the removal of acknowledged segments changes.
+    #[inline(always)]
+    fn cleaning<'a>(&'a mut self, flags: &'a mut AckFlags, sample: &'a mut SampleInProgress) -> Cleaning<'a> {
+        let (sack, echoed) = (self.agreement.sack, self.echoed);
+        let Sender { scoreboard, recovery, rack, rate, flow, .. } = self;
+        let cleaned = Cleaned::default();
+        Cleaning { scoreboard, recovery, rack, rate, flow, flags, sample, sack, echoed, cleaned }
+    }
+
     /// Removes acknowledged segments and samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]
     fn clean_queue(
         &mut self,
@@ -240,10 +244,17 @@ impl Sender {
         flags: &mut AckFlags,
         sample: &mut SampleInProgress,
     ) {
-        let cleaned = self.remove_acked(flags, sample);
+        let (now, all_at_once) = (Micros::of(self.flow.now), self.takes_shortcuts() && self.agreement.sack);
+        let mut cleaning = self.cleaning(flags, sample);
+        if all_at_once {
+            let plain = cleaning.scoreboard.queue().plain_head(cleaning.flow.snd_una);
+            cleaning.remove_plain(&plain, now);
+        }
+        cleaning.remove_others();
+        let cleaned = cleaning.cleaned;
         flags.sack_reneging = self.scoreboard.is_reneged();
         if self.scoreboard.is_empty() {
-            self.stop_clock(Chrono::Busy);
+            self.clocks.stop(Chrono::Busy, self.is_busy(), self.flow.now);
         }
         let mut rtt = None;
         let mut control_rtt = None;
@@ -267,7 +278,7 @@ impl Sender {
         if flags.data_acked {
             flags.set_timer = true;
             self.take_mtu_probe_ack(self.flow.snd_una);
-            if self.is_reno() {
+            if !self.agreement.sack {
                 let counted = self.scoreboard.take_duplicates(cleaned.packets);
                 self.take_counted(counted, cleaned.packets);
                 // Without SACK, nothing tells which of them arrived before the retransmission.
@@ -280,76 +291,6 @@ impl Sender {
             flags.set_timer |= sack_rtt > micros_since(self.flow.now, head.sent_at);
         }
         self.tell_control_of_acked(cleaned.packets, sample);
-    }
-
-    fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
-        let mut cleaned = Cleaned::default();
-        if self.takes_shortcuts() && !self.is_reno() {
-            let plain = self.scoreboard.queue().plain_head(self.flow.snd_una);
-            self.remove_plain(&plain, Micros::of(self.flow.now), flags, sample, &mut cleaned);
-        }
-        if self.scoreboard.acked(self.flow.snd_una).is_some() {
-            self.remove_others(flags, sample, &mut cleaned);
-        }
-        cleaned
-    }
-
-    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them, which
-    /// was sent last, determines all samples.
-    #[inline(always)]
-    fn remove_plain(
-        &mut self,
-        plain: &PlainHead,
-        now: Micros,
-        flags: &mut AckFlags,
-        sample: &mut SampleInProgress,
-        cleaned: &mut Cleaned,
-    ) {
-        if plain.count == 0 {
-            return;
-        }
-        let queue = self.scoreboard.queue();
-        let first = queue.get(queue.head());
-        cleaned.first_sent = Some(first.sent_at);
-        cleaned.reordered_from = Some(first.seq);
-        flags.orig_sack_acked |= first.end() <= self.recovery.high_seq;
-        let last = queue.get(queue.head() + plain.count - 1);
-        let (sent_at, end) = (last.sent_at, last.end());
-        cleaned.last_sent = Some(sent_at);
-        self.rate.take_delivered(last, sample);
-        self.rack.delivered((sent_at, end), now.since(sent_at));
-        self.scoreboard.remove_plain(plain);
-        self.flow.delivered += plain.count;
-        cleaned.packets = plain.count as u32;
-        flags.data_acked = true;
-    }
-
-    /// Removes acknowledged segments one by one.
-    #[inline(never)]
-    fn remove_others(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress, cleaned: &mut Cleaned) {
-        while let Some(segment) = self.scoreboard.acked(self.flow.snd_una) {
-            let (tags, seq, end, sent_at) = (segment.tags, segment.seq, segment.end(), segment.sent_at);
-            self.rate.take_delivered(segment, sample);
-            self.scoreboard.remove_acked();
-            if tags.retransmitted() {
-                flags.retrans_data_acked = true;
-            } else if !tags.has(Tags::SACKED) {
-                cleaned.first_sent.get_or_insert(sent_at);
-                cleaned.last_sent = Some(sent_at);
-                cleaned.reordered_from.get_or_insert(seq);
-                flags.orig_sack_acked |= end <= self.recovery.high_seq;
-            }
-            if !tags.has(Tags::SACKED) && !self.is_reno() {
-                self.flow.delivered += 1;
-                let spurious =
-                    tags.retransmitted() && self.echoed.time().is_some_and(|echo| echo < sent_at.timestamp());
-                if !spurious {
-                    self.rack.advance(tags, (sent_at, end), &self.flow);
-                }
-            }
-            cleaned.packets += 1;
-            flags.data_acked = true;
-        }
     }
 
     /// Prefers the time of the ACK; falls back to the timestamp echo. True if there was a sample.
@@ -407,7 +348,7 @@ impl Sender {
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: before.reneged };
         let measured = self.rate.measure(sample, delivered, kind, now, &mut self.flow);
-        let in_reduction = self.in_cwnd_reduction();
+        let in_reduction = self.flow.ca_state.reduces_cwnd();
         match &mut self.control {
             Control::Model(control) => {
                 let rate = RateSample {
@@ -431,7 +372,7 @@ impl Sender {
                     self.notes.push(Note::ControlState(state));
                 }
                 if std::mem::take(&mut self.window.mark_app_limited) {
-                    self.mark_app_limited();
+                    self.flow.limit_by_application(self.scoreboard.in_flight());
                 }
                 self.options.cap_pacing_rate(&mut self.window);
                 return;
@@ -460,6 +401,74 @@ impl Sender {
     pub(crate) fn after_segment(&mut self) {
         if self.has_unsent() {
             self.gate.work.begin(Pass::Normal);
+        }
+    }
+}
+
+/// Removes the segments that one ACK acknowledges, and collects what that shows.
+struct Cleaning<'a> {
+    scoreboard: &'a mut Scoreboard,
+    recovery: &'a mut Recovery,
+    rack: &'a mut Rack,
+    rate: &'a mut DeliveryRate,
+    flow: &'a mut Flow,
+    flags: &'a mut AckFlags,
+    sample: &'a mut SampleInProgress,
+    /// The peer sends SACKs: otherwise duplicate ACKs tell what was delivered.
+    sack: bool,
+    echoed: Timestamp,
+    cleaned: Cleaned,
+}
+
+impl Cleaning<'_> {
+    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them, which
+    /// was sent last, determines all samples.
+    #[inline(always)]
+    fn remove_plain(&mut self, plain: &PlainHead, now: Micros) {
+        if plain.count == 0 {
+            return;
+        }
+        let queue = self.scoreboard.queue();
+        let first = queue.get(queue.head());
+        self.cleaned.first_sent = Some(first.sent_at);
+        self.cleaned.reordered_from = Some(first.seq);
+        self.flags.orig_sack_acked |= first.end() <= self.recovery.high_seq;
+        let last = queue.get(queue.head() + plain.count - 1);
+        let (sent_at, end) = (last.sent_at, last.end());
+        self.cleaned.last_sent = Some(sent_at);
+        self.rate.take_delivered(last, self.sample);
+        self.rack.delivered((sent_at, end), now.since(sent_at));
+        self.scoreboard.remove_plain(plain);
+        self.flow.delivered += plain.count;
+        self.cleaned.packets = plain.count as u32;
+        self.flags.data_acked = true;
+    }
+
+    /// Removes acknowledged segments one by one.
+    #[inline(never)]
+    fn remove_others(&mut self) {
+        while let Some(segment) = self.scoreboard.acked(self.flow.snd_una) {
+            let (tags, seq, end, sent_at) = (segment.tags, segment.seq, segment.end(), segment.sent_at);
+            self.rate.take_delivered(segment, self.sample);
+            self.scoreboard.remove_acked();
+            if tags.retransmitted() {
+                self.flags.retrans_data_acked = true;
+            } else if !tags.has(Tags::SACKED) {
+                self.cleaned.first_sent.get_or_insert(sent_at);
+                self.cleaned.last_sent = Some(sent_at);
+                self.cleaned.reordered_from.get_or_insert(seq);
+                self.flags.orig_sack_acked |= end <= self.recovery.high_seq;
+            }
+            if !tags.has(Tags::SACKED) && self.sack {
+                self.flow.delivered += 1;
+                let spurious =
+                    tags.retransmitted() && self.echoed.time().is_some_and(|echo| echo < sent_at.timestamp());
+                if !spurious {
+                    self.rack.advance(tags, (sent_at, end), self.flow);
+                }
+            }
+            self.cleaned.packets += 1;
+            self.flags.data_acked = true;
         }
     }
 }

@@ -18,10 +18,10 @@
 use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
-use crate::config::{MtuProbing, TCP_HEADER};
+use crate::config::TCP_HEADER;
 use crate::one_word::OneWord;
 use crate::sender::Sender;
-use crate::state::path::{MtuProbe, MtuProbes, MtuSearch, SegmentSizes};
+use crate::state::path::{MtuProbes, MtuSearch, SegmentSizes};
 
 /// Minimum cwnd for a probe.
 const MIN_CWND: u32 = 11;
@@ -31,8 +31,6 @@ const MIN_RANGE: u32 = 8;
 const REST: Span = Span::from_secs(600);
 /// Minimum segment size when it is bounded to half a window. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
 const MIN_PACKET: u32 = 68;
-/// Minimum MSS after a black hole (`net.ipv4.tcp_mtu_probe_floor`).
-const MSS_FLOOR: u32 = 48;
 
 /// What the transmit loop does for MTU probing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,27 +44,6 @@ pub(crate) enum MtuStep {
 }
 
 impl Sender {
-    /// The handshake is complete. [linux-6.12 tcp_output.c tcp_mtup_init]
-    pub(crate) fn begin_mtu_search(&mut self) {
-        let since = match self.settings.mtu_probing {
-            MtuProbing::Off => return,
-            MtuProbing::AfterBlackHole => None,
-            MtuProbing::Always => Some(self.flow.now),
-        };
-        let (low, high) = (self.sizes().mtu_of(self.settings.base_mss), self.sizes().largest());
-        let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
-        self.path.search = Some(Box::new(search));
-        self.routine = false;
-    }
-
-    /// The side that has connected begins with the small segments of the search; the other one with full ones.
-    /// [linux-6.12 tcp_input.c tcp_rcv_synsent_state_process, tcp_init_transfer]
-    pub(crate) fn start_from_base_mss(&mut self) {
-        if self.path.search.is_some() {
-            self.synchronise_mss(self.path.of_mss);
-        }
-    }
-
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
     pub(crate) fn refresh_mss(&mut self) {
         if self.path.route != self.path.of_mss {
@@ -83,7 +60,8 @@ impl Sender {
         }
     }
 
-    fn synchronise_mss(&mut self, mtu: u32) {
+    /// The MSS follows this MTU of the path.
+    pub(crate) fn synchronise_mss(&mut self, mtu: u32) {
         let sizes = self.sizes();
         self.path.of_mss = mtu;
         let mut mss = sizes.mss_of(mtu);
@@ -122,24 +100,15 @@ impl Sender {
         if self.unsent() < needed || self.peer.snd_wnd < needed {
             return MtuStep::None;
         }
-        if self.flow.snd_nxt + needed > self.window_end() {
+        if self.flow.snd_nxt + needed > self.peer.window_end(self.flow.snd_una) {
             return MtuStep::Wait;
         }
-        if self.in_flight() + 2 > self.window.cwnd.0 {
-            return if self.in_flight() == 0 { MtuStep::None } else { MtuStep::Wait };
+        if self.scoreboard.in_flight() + 2 > self.window.cwnd.0 {
+            return if self.scoreboard.in_flight() == 0 { MtuStep::None } else { MtuStep::Wait };
         }
         let record_within =
             self.stream.record_ends.front().is_some_and(|end| *end < self.flow.snd_nxt + u64::from(size));
         if record_within { MtuStep::None } else { MtuStep::Send(size) }
-    }
-
-    /// The probe went out, up to `end`.
-    pub(crate) fn mtu_probe_sent(&mut self, length: u32, end: u64) {
-        let size = self.sizes().mtu_of(length);
-        self.window.cwnd = Segs(self.window.cwnd.0 - 1);
-        if let Some(search) = &mut self.path.search {
-            search.probe = Some(MtuProbe { size, start: end - u64::from(length), end });
-        }
     }
 
     /// Everything before `una` is acknowledged, perhaps including the probe.
@@ -150,7 +119,7 @@ impl Sender {
         self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
-        self.window.ssthresh = self.current_ssthresh();
+        self.window.ssthresh = self.window.current_ssthresh(self.flow.ca_state);
         let probes = MtuProbes { passed: search.probes.passed + 1, ..search.probes };
         self.path.search = Some(Box::new(MtuSearch { low: probe.size, probe: None, probes, ..search }));
         self.synchronise_mss(self.path.of_mss);
@@ -181,23 +150,9 @@ impl Sender {
         }
         self.scoreboard.retransmit_from_head();
         self.recovery.high_seq = self.flow.snd_nxt;
-        self.window.ssthresh = self.current_ssthresh();
+        self.window.ssthresh = self.window.current_ssthresh(self.flow.ca_state);
         self.recovery.prior_ssthresh = None;
         self.recovery.undo_marker = OneWord::NONE;
         self.set_ca_state(CaState::Loss);
-    }
-
-    /// After repeated timeouts, suspects a black hole for large packets. [linux-6.12 tcp_timer.c tcp_mtu_probing]
-    pub(crate) fn suspect_black_hole(&mut self) {
-        let Some(mut search) = self.path.search() else { return };
-        match search.since {
-            None => search.since = Some(self.flow.now),
-            Some(_) => {
-                let half = self.sizes().mss_of(search.low) / 2;
-                search.low = self.sizes().mtu_of(half.min(self.settings.base_mss).max(MSS_FLOOR));
-            }
-        }
-        self.path.search = Some(Box::new(search));
-        self.synchronise_mss(self.path.of_mss);
     }
 }

@@ -16,13 +16,9 @@ use crate::scoreboard::Counted;
 use crate::sender::{AckFlags, Sender};
 
 impl Sender {
-    pub(crate) fn is_reno(&self) -> bool {
-        !self.agreement.sack
-    }
-
     /// Counts an ACK that may be a duplicate, before loss detection.
     pub(crate) fn count_duplicate(&mut self, flags: &AckFlags) {
-        if !self.is_reno() {
+        if self.agreement.sack {
             return;
         }
         if flags.una_advanced && self.flow.ca_state < CaState::Recovery {

@@ -17,12 +17,12 @@ mod forced_push;
 mod retransmission;
 
 use tailback_cc::CwndEvent;
-use tailback_units::SimTime;
+use tailback_units::{Segs, SimTime};
 
 use crate::info::{HeldBy, Note};
 use crate::mtu_probe::MtuStep;
 use crate::one_word::OneWord;
-use crate::queue::{SentSegment, Stamp, Tags};
+use crate::queue::{SentSegment, Tags};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
@@ -82,7 +82,8 @@ impl Sender {
     /// Most runs end with [`Sender::end_if_refused`].
     #[inline(never)]
     fn end_refused_pass(&mut self, ended: EndedPass) -> Option<Outgoing> {
-        let cwnd_limited = self.gate.work.progress.cwnd_limited || self.in_flight() >= self.window.cwnd.0;
+        let cwnd_limited =
+            self.gate.work.progress.cwnd_limited || self.scoreboard.in_flight() >= self.window.cwnd.0;
         self.end_pass(ended, cwnd_limited)
     }
 
@@ -103,7 +104,7 @@ impl Sender {
     /// Ends the loop if pacing or cwnd holds the next segment. True if so.
     #[inline(always)]
     fn end_if_held(&mut self, pass: Pass) -> bool {
-        let cwnd_is_full = self.in_flight() >= self.window.cwnd.0;
+        let cwnd_is_full = self.scoreboard.in_flight() >= self.window.cwnd.0;
         let by = match self.gate.held_by_pacing(&self.flow) {
             true => HeldBy::Pacing,
             false if cwnd_is_full => HeldBy::Cwnd,
@@ -220,11 +221,11 @@ impl Sender {
         if self.stream.record_ends.first() == Some(self.flow.snd_nxt + u64::from(length)) {
             tags.set(Tags::RECORD_END);
         }
-        if self.in_flight() == 0 {
+        if self.scoreboard.in_flight() == 0 {
             self.cwnd_event(CwndEvent::TxStart);
         }
         self.flow.last_sent = self.flow.now;
-        let before = self.take_departure();
+        let before = self.flow.take_departure();
         let segments = kind.segments(length, self.flow.mss);
         let truesize = self.count_sent(length, segments);
         self.gate.work.pending = Some(Pending::New { length, tags, before, kind });
@@ -253,7 +254,9 @@ impl Sender {
         let record = self.stream.record_ends.first().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
         let length = self.unsent().min(u64::from(self.flow.mss)).min(record);
         match pass {
-            Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
+            Pass::WindowProbe => {
+                length.min(self.peer.window_end(self.flow.snd_una).saturating_sub(self.flow.snd_nxt)) as u32
+            }
             _ => length as u32,
         }
     }
@@ -261,18 +264,18 @@ impl Sender {
     #[inline(always)]
     fn refusal(&mut self, pass: Pass, length: u32, fin: bool) -> Option<HeldBy> {
         if pass == Pass::WindowProbe {
-            let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
+            let empty = length == 0 && !(fin && self.flow.snd_nxt < self.peer.window_end(self.flow.snd_una));
             return empty.then_some(HeldBy::ReceiveWindow);
         }
         if self.gate.held_by_pacing(&self.flow) {
             return Some(HeldBy::Pacing);
         }
         let exempt = fin && self.settings.stack.last_fin == LastFin::Exempt;
-        if self.in_flight() >= self.window.cwnd.0 && pass != Pass::LossProbe && !exempt {
+        if self.scoreboard.in_flight() >= self.window.cwnd.0 && pass != Pass::LossProbe && !exempt {
             return Some(HeldBy::Cwnd);
         }
         let end = self.flow.snd_nxt + u64::from(length.min(self.flow.mss));
-        if end > self.window_end() {
+        if end > self.peer.window_end(self.flow.snd_una) {
             self.gate.work.progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
@@ -281,29 +284,11 @@ impl Sender {
             if pass == Pass::Autocork && self.autocorked() {
                 return Some(HeldBy::SmallQueue);
             }
-            if self.held_by_nagle(pass) {
+            if self.gate.held_by_nagle(pass, &self.flow, &self.scoreboard) {
                 return Some(HeldBy::Nagle);
             }
         }
         self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)
-    }
-
-    /// A short segment waits for more if the application said that more comes, or while another short one is
-    /// unacknowledged (Minshall's rule). [linux-6.12 tcp_output.c tcp_nagle_check]
-    pub(crate) fn held_by_nagle(&self, pass: Pass) -> bool {
-        match pass {
-            Pass::More => true,
-            Pass::Normal | Pass::Autocork => {
-                self.gate.corked || (!self.gate.no_delay && self.short_one_is_out())
-            }
-            _ => false,
-        }
-    }
-
-    fn short_one_is_out(&self) -> bool {
-        self.scoreboard.packets_out() > 0
-            && self.gate.small_sent > self.flow.snd_una
-            && self.gate.small_sent <= self.flow.snd_nxt
     }
 
     /// Counts what leaves, and charges its memory, which is returned.
@@ -372,12 +357,11 @@ impl Sender {
         self.space_after(length, before);
         let arms_timer = self.arms_timer_when_sent();
         let segments = kind.segments(length, self.flow.mss);
+        let stamp = self.stamp(sent_at);
+        let sent = SentSegment::new((self.flow.snd_nxt, length), tags, self.below.transmitted, &stamp);
         let end = match segments {
-            1 => {
-                let stamp = self.stamp(sent_at);
-                self.record_sent(self.flow.snd_nxt, length, tags, &stamp)
-            }
-            _ => self.record_train(length, tags, sent_at),
+            1 => self.scoreboard.send(sent),
+            _ => self.scoreboard.send_train(sent, self.flow.mss),
         };
         self.flow.snd_nxt = end;
         if arms_timer {
@@ -388,8 +372,9 @@ impl Sender {
         }
         self.stream.records_left(end);
         if kind == NewKind::MtuProbe {
-            self.mtu_probe_sent(length, end);
-            // Its one buffer takes the place of several.
+            // Its one buffer takes the place of several, and it that of two segments in cwnd.
+            self.path.probe_sent(self.sizes().mtu_of(length), end - u64::from(length)..end);
+            self.window.cwnd = Segs(self.window.cwnd.0 - 1);
             self.buffer.may_have_space();
         }
         self.check_space_after_sending();
@@ -407,23 +392,6 @@ impl Sender {
         restarts && !self.ends_with_loss_probe()
     }
 
-    /// A record of a segment that was just sent; one past its last sequence number.
-    fn record_sent(&mut self, seq: u64, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
-        self.scoreboard.send(SentSegment::new((seq, length), tags, self.below.transmitted, stamp))
-    }
-
-    /// The records of an skb of several segments; the last one carries PSH and FIN.
-    #[inline(never)]
-    fn record_train(&mut self, length: u32, tags: Tags, sent_at: SimTime) -> u64 {
-        let stamp = self.stamp(sent_at);
-        let end = self.flow.snd_nxt + u64::from(length);
-        let mut seq = self.flow.snd_nxt;
-        while end - seq > u64::from(self.flow.mss) {
-            seq = self.record_sent(seq, self.flow.mss, Tags::default(), &stamp);
-        }
-        self.record_sent(seq, (end - seq) as u32, tags, &stamp)
-    }
-
     /// What follows the loop; may return the retransmission of a loss probe.
     #[inline(always)]
     fn end_pass(&mut self, ended: EndedPass, cwnd_limited: bool) -> Option<Outgoing> {
@@ -438,13 +406,13 @@ impl Sender {
         if std::mem::take(&mut self.timer.armed_after_pass) && sent == 0 {
             self.set_timer_after_ack();
         }
-        self.update_clocks(window_limited);
+        self.clocks.update(self.is_busy(), window_limited, self.flow.now);
         let notices = sent > 0 || (cwnd_limited && self.settings.stack.cwnd_use != CwndUse::LargestFlight);
         if notices {
             self.validate_cwnd(cwnd_limited);
         }
         if sent > 0 {
-            if self.in_cwnd_reduction() {
+            if self.flow.ca_state.reduces_cwnd() {
                 self.recovery.prr.sent(sent);
             }
             if pass != Pass::LossProbe {
@@ -510,7 +478,8 @@ impl Sender {
 
     /// The small-queue handler and the pacing timer. [linux-6.12 tcp_output.c tcp_tsq_write]
     pub(crate) fn kick(&mut self) {
-        if self.scoreboard.lost_out() > self.scoreboard.retrans_out() && self.window.cwnd.0 > self.in_flight()
+        if self.scoreboard.lost_out() > self.scoreboard.retrans_out()
+            && self.window.cwnd.0 > self.scoreboard.in_flight()
         {
             self.gate.work.set_retransmit(Retransmit::Lost);
         }

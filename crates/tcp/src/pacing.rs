@@ -17,13 +17,6 @@ use crate::sender::Sender;
 use crate::stack::PacingCredit;
 
 impl Sender {
-    /// Departure time of a packet handed down now; returns the one before, to know how late it is.
-    pub(crate) fn take_departure(&mut self) -> SimTime {
-        let before = self.flow.departure;
-        self.flow.departure = before.max(self.flow.now);
-        before
-    }
-
     /// Delays the next departure by the transmission time of the data sent; lateness shortens the delay by at most
     /// half.
     pub(crate) fn space_after(&mut self, payload: u32, before: SimTime) {

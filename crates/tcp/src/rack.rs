@@ -63,7 +63,7 @@ impl Sender {
         }
         self.rack.advanced = false;
         let Some(left) = self.rack_detect_loss() else { return false };
-        self.arm(TimerKind::Reordering, left + TIMEOUT_MIN);
+        self.timer.arm(TimerKind::Reordering, left + TIMEOUT_MIN, &self.flow);
         true
     }
 

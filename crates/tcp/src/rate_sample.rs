@@ -19,15 +19,10 @@ impl Sender {
     pub(crate) fn check_app_limited(&mut self) {
         let idle = self.unsent() < u64::from(self.flow.mss)
             && self.below.wmem_alloc == 0
-            && self.in_flight() < self.window.cwnd.0
+            && self.scoreboard.in_flight() < self.window.cwnd.0
             && self.scoreboard.lost_out() <= self.scoreboard.retrans_out();
         if idle {
-            self.mark_app_limited();
+            self.flow.limit_by_application(self.scoreboard.in_flight());
         }
-    }
-
-    /// Marks rate samples as application-limited until the data in flight is delivered.
-    pub(crate) fn mark_app_limited(&mut self) {
-        self.flow.app_limited = (self.flow.delivered + u64::from(self.in_flight())).max(1);
     }
 }

@@ -55,7 +55,7 @@ impl Sender {
                 self.set_ca_state(CaState::Open);
             }
             CaState::Recovery => {
-                if self.is_reno() {
+                if !self.agreement.sack {
                     self.scoreboard.forget_duplicates();
                 }
                 if self.try_undo_recovery() {
@@ -120,7 +120,7 @@ impl Sender {
         if self.scoreboard.is_empty() {
             return;
         }
-        if self.is_reno() {
+        if !self.agreement.sack {
             return self.newreno_mark_lost(flags.una_advanced);
         }
         let before = self.scoreboard.retrans_out();
@@ -160,7 +160,7 @@ impl Sender {
             return false;
         }
         let soon = (self.rtt.srtt() / 2).max(Span::from_millis(10));
-        self.arm(TimerKind::Retransmission, soon);
+        self.timer.arm(TimerKind::Retransmission, soon, &self.flow);
         flags.set_timer = false;
         true
     }
@@ -169,10 +169,10 @@ impl Sender {
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         self.recovery.prior_ssthresh = None;
-        self.init_undo();
-        if !self.in_cwnd_reduction() {
+        self.recovery.allow_undo(self.flow.snd_una, &self.scoreboard, self.tlp);
+        if !self.flow.ca_state.reduces_cwnd() {
             if !ece {
-                self.recovery.prior_ssthresh = Some(self.current_ssthresh());
+                self.recovery.prior_ssthresh = Some(self.window.current_ssthresh(self.flow.ca_state));
             }
             self.begin_cwnd_reduction();
         }
@@ -189,17 +189,13 @@ impl Sender {
         }
     }
 
-    fn init_undo(&mut self) {
-        let out = self.scoreboard.retrans_out() + self.tlp.retransmissions_out();
-        self.recovery.allow_undo(self.flow.snd_una, out);
-    }
-
     pub(crate) fn begin_cwnd_reduction(&mut self) {
         self.recovery.begin_reduction(self.flow.snd_nxt);
         self.tlp.high_seq = OneWord::NONE;
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
-        self.window.ssthresh = self.control_ssthresh();
+        self.refresh_flow();
+        self.window.ssthresh = self.control.ssthresh(&self.flow, &self.window);
         self.ecn.reduced();
     }
 
@@ -210,7 +206,7 @@ impl Sender {
     }
 
     pub(crate) fn end_cwnd_reduction(&mut self) {
-        if self.is_model() {
+        if self.control.is_model() {
             return;
         }
         let finite = self.window.ssthresh < Segs::INFINITE;
@@ -238,7 +234,7 @@ impl Sender {
                 }
             } else if flags.una_advanced && !recovered {
                 self.recovery.high_seq = self.flow.snd_nxt;
-                if self.has_unsent() && self.window_end() > self.flow.snd_nxt {
+                if self.has_unsent() && self.peer.window_end(self.flow.snd_una) > self.flow.snd_nxt {
                     return Retransmit::NewData;
                 }
                 self.recovery.frto = false;
@@ -248,7 +244,7 @@ impl Sender {
             self.try_undo_recovery();
             return Retransmit::Nothing;
         }
-        if self.is_reno() {
+        if !self.agreement.sack {
             // New data of F-RTO has arrived, and clocks out retransmissions.
             if self.flow.snd_nxt > self.recovery.high_seq && flags.is_duplicate() {
                 self.add_duplicate();
@@ -266,13 +262,14 @@ impl Sender {
         self.mark_all_lost();
         let again = self.flow.ca_state == CaState::Loss && self.recovery.retransmits == 0;
         if self.flow.ca_state <= CaState::Disorder || self.recovery.high_seq <= self.flow.snd_una || again {
-            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
+            self.recovery.prior_ssthresh = Some(self.window.current_ssthresh(self.flow.ca_state));
             self.window.prior_cwnd = self.window.cwnd;
-            self.window.ssthresh = self.control_ssthresh();
+            self.refresh_flow();
+            self.window.ssthresh = self.control.ssthresh(&self.flow, &self.window);
             self.cwnd_event(CwndEvent::Loss);
-            self.init_undo();
+            self.recovery.allow_undo(self.flow.snd_una, &self.scoreboard, self.tlp);
         }
-        self.window.cwnd = Segs(self.in_flight() + 1);
+        self.window.cwnd = Segs(self.scoreboard.in_flight() + 1);
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
         let initial = self.settings.reordering;
@@ -291,7 +288,7 @@ impl Sender {
     /// Marks all but segments too young to be lost; before Linux 4.18 also these. [linux-6.12 tcp_input.c
     /// tcp_timeout_mark_lost]
     fn mark_all_lost(&mut self) {
-        if self.is_reno() {
+        if !self.agreement.sack {
             self.scoreboard.forget_duplicates();
         }
         let reneged = self.scoreboard.is_reneged();

@@ -119,15 +119,10 @@ impl Sender {
         count
     }
 
-    /// End of the highest SACKed segment, or `snd_una`.
-    pub(crate) fn highest_sack_seq(&self) -> u64 {
-        self.scoreboard.highest_sack(self.flow.snd_una)
-    }
-
     /// Data from `low` on arrived after higher data: updates the degree of reordering.
     /// [linux-6.12 tcp_check_sack_reordering]
     pub(crate) fn check_reordering(&mut self, low: Option<u64>) {
-        let highest = self.highest_sack_seq();
+        let highest = self.scoreboard.highest_sack(self.flow.snd_una);
         let Some(low) = low.filter(|&low| low < highest) else { return };
         let mss = u64::from(self.flow.mss);
         self.recovery.note_reordering(highest - low, mss, self.settings.max_reordering);

@@ -172,6 +172,16 @@ impl Scoreboard {
         end
     }
 
+    /// An skb of several segments of `mss` bytes was sent for the first time.
+    #[inline(never)]
+    pub(crate) fn send_train(&mut self, mut train: SentSegment, mss: u32) -> u64 {
+        while train.length > mss {
+            let first = train.take_first(mss);
+            self.send(first);
+        }
+        self.send(train)
+    }
+
     /// A segment that is an skb of its own was sent for the first time.
     pub(crate) fn send_alone(&mut self, segment: SentSegment) {
         self.payload += u64::from(segment.length);

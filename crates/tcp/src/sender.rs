@@ -152,7 +152,7 @@ impl Sender {
             peer: PeerWindow::new(&settings.stack),
             echoed: Timestamp::NONE,
             tlp: TailLossProbe::default(),
-            timer: RetransmitTimer::default(),
+            timer: RetransmitTimer::new(settings.timer_rounding),
             gate: Gate::default(),
             notes: Vec::new(),
             buffer: SendBuffer::new(options.sndbuf, settings.wmem[1], sndbuf_factor),
@@ -180,14 +180,11 @@ impl Sender {
     }
 
     /// Takes the shortcuts for common ACKs, data and transmissions, or leaves them out; a test compares both.
-    #[cfg(not(test))]
-    pub(crate) const fn takes_shortcuts(&self) -> bool {
-        true
-    }
-
-    #[cfg(test)]
     pub(crate) fn takes_shortcuts(&self) -> bool {
-        self.shortcuts == Shortcuts::Taken
+        #[cfg(test)]
+        return self.shortcuts == Shortcuts::Taken;
+        #[cfg(not(test))]
+        true
     }
 
     /// Only windows, pacing and the small queue decide what new data is sent, and that in full segments as long as there is
@@ -214,21 +211,19 @@ impl Sender {
         }
     }
 
-    /// This side has connected: its application may write.
+    /// This side has connected: its application may write. It begins with the small segments of a search for the MTU, the
+    /// other side with full ones. [linux-6.12 tcp_input.c tcp_rcv_synsent_state_process, tcp_init_transfer]
     pub(crate) fn connected(&mut self) {
-        self.start_from_base_mss();
+        if self.path.search.is_some() {
+            self.synchronise_mss(self.path.of_mss);
+        }
         self.buffer.writable = true;
-    }
-
-    #[inline]
-    pub(crate) fn in_flight(&self) -> u32 {
-        self.scoreboard.in_flight()
     }
 
     /// Updates the values that controls read and that belong to other parts.
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.packets_out = Segs(self.scoreboard.packets_out());
-        self.flow.in_flight = Segs(self.in_flight());
+        self.flow.in_flight = Segs(self.scoreboard.in_flight());
         self.flow.sacked_out = Segs(self.scoreboard.sacked_out());
         self.refresh_cwnd_limited();
     }
@@ -236,18 +231,10 @@ impl Sender {
     /// Updates whether the flow is limited by cwnd; nothing but the window or its use has changed since the last
     /// update.
     pub(crate) fn refresh_cwnd_limited(&mut self) {
-        self.flow.cwnd_limited = match self.is_model() {
+        self.flow.cwnd_limited = match self.control.is_model() {
             true => self.usage.limited,
             false => self.usage.is_limited_by(&self.window, self.settings.stack.cwnd_use),
         };
-    }
-
-    pub(crate) fn in_cwnd_reduction(&self) -> bool {
-        matches!(self.flow.ca_state, CaState::Cwr | CaState::Recovery)
-    }
-
-    pub(crate) fn is_model(&self) -> bool {
-        matches!(self.control, Control::Model(_))
     }
 
     pub(crate) fn unsent(&self) -> u64 {
@@ -271,33 +258,6 @@ impl Sender {
     pub(crate) fn cwnd_event(&mut self, event: CwndEvent) {
         self.refresh_flow();
         self.control.hooks_mut().cwnd_event(event, &self.flow, &mut self.window);
-    }
-
-    /// The ssthresh that the control sets for a reduction that starts now.
-    pub(crate) fn control_ssthresh(&mut self) -> Segs {
-        self.refresh_flow();
-        match &mut self.control {
-            Control::Window(control) => control.ssthresh(&self.flow, &self.window),
-            Control::Model(control) => control.ssthresh(&self.flow, &self.window),
-        }
-    }
-
-    pub(crate) fn control_undo_cwnd(&mut self) -> Segs {
-        self.refresh_flow();
-        match &mut self.control {
-            Control::Window(control) => control.undo_cwnd(&self.flow, &self.window),
-            Control::Model(control) => control.undo_cwnd(&self.flow, &mut self.window),
-        }
-    }
-
-    /// Three quarters of cwnd, or ssthresh if higher: slow start may return to this value.
-    /// [linux-6.12 tcp.h tcp_current_ssthresh]
-    pub(crate) fn current_ssthresh(&self) -> Segs {
-        if self.in_cwnd_reduction() {
-            return self.window.ssthresh;
-        }
-        let cwnd = self.window.cwnd.0;
-        self.window.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)))
     }
 
     /// A segment is still in the qdisc or the NIC of this host; since Linux 5.13 the next credit will then run the

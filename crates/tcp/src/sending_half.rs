@@ -94,10 +94,14 @@ pub trait SendingHalf: Sized + Debug {
 
     /// A FIN follows the last byte.
     fn close(&mut self);
-    /// A FIN is to be sent that is not among the data of the transmit loop.
-    fn fin_due(&self) -> bool;
+    /// A FIN is to be sent that is not among data: never that of a [`Sender`].
+    fn fin_due(&self) -> bool {
+        false
+    }
     /// That FIN is written.
-    fn fin_written(&mut self);
+    fn fin_written(&mut self) {
+        unreachable!("a FIN is among the data of a sender")
+    }
     /// Everything sent is acknowledged.
     fn has_finished(&self) -> bool;
 
@@ -201,9 +205,10 @@ impl SendingHalf for Sender {
         if opening.begins != Begins::WithInitialWindow {
             self.window.cwnd = Segs::ONE;
         }
-        self.begin_mtu_search();
+        self.path.begin_search(&self.settings, self.sizes(), now);
+        self.routine = false;
         self.expand_sndbuf();
-        if !self.is_model() {
+        if !self.control.is_model() {
             self.update_pacing_rate();
         }
         if opening.begins == Begins::PacedAsOneSegment {
@@ -260,14 +265,6 @@ impl SendingHalf for Sender {
 
     fn has_finished(&self) -> bool {
         self.scoreboard.packets_out() == 0 && !self.has_unsent()
-    }
-
-    fn fin_due(&self) -> bool {
-        false
-    }
-
-    fn fin_written(&mut self) {
-        unreachable!("its FIN is among the data")
     }
 
     fn deadline(&self) -> Deadline {

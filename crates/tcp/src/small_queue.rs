@@ -17,7 +17,6 @@ use tailback_units::Span;
 
 use crate::config::SmallQueueLimit;
 use crate::sender::Sender;
-use crate::stack::AlwaysSends;
 
 /// Bytes of the pacing rate in a time, counted as a multiple of the millisecond of shift 10.
 fn sent_within(span: Span, rate: u64) -> u64 {
@@ -59,30 +58,16 @@ impl Sender {
         }
     }
 
-    /// With at most so many skbs unacknowledged, the next one is never refused.
-    fn always_sends(&self) -> u32 {
-        match self.settings.stack.always_sends {
-            AlwaysSends::Nothing => 0,
-            AlwaysSends::AtMostOne => 1,
-            AlwaysSends::Everything => u32::MAX,
-        }
-    }
-
     /// True if the segment must wait for a credit; the socket is throttled then.
     pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
         let limit = self.small_queue_limit(u64::from(self.settings.truesize(payload)), urgency);
         // The idle value of the kernel's counter is 1.
-        if self.below.wmem_alloc < limit || self.scoreboard.queue().skbs() <= self.always_sends() {
+        if self.below.wmem_alloc < limit
+            || self.scoreboard.queue().skbs() <= self.settings.stack.always_sends.skbs()
+        {
             return false;
         }
         self.below.throttled = true;
         true
-    }
-
-    /// The handler. [linux-6.12 tcp_output.c tcp_tsq_handler]
-    pub(crate) fn small_queue_handler(&mut self) {
-        if self.below.handler_runs() {
-            self.kick();
-        }
     }
 }

@@ -9,13 +9,13 @@
 //! ```
 
 use tailback_cc::CaState;
-use tailback_units::{Segs, Span, expiry};
+use tailback_units::{Segs, Span};
 
 use crate::clock::{Deadline, micros_since};
 use crate::config::RTO_MIN;
 use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
-use crate::rtt::{RTO_INITIAL, in_jiffies};
+use crate::rtt::RTO_INITIAL;
 use crate::sender::Sender;
 use crate::stack::{ClosedWindowBackoff, LossProbe};
 use crate::state::gate::{Pass, Retransmit};
@@ -49,22 +49,6 @@ pub(crate) fn loss_probe_timeout(srtt_us8: u32, longer: Span) -> Span {
 }
 
 impl Sender {
-    pub(crate) fn arm(&mut self, kind: TimerKind, span: Span) {
-        let rounding = (self.flow.jiffy, self.settings.timer_rounding);
-        self.timer.arm(kind, expiry(self.flow.now, span, rounding));
-    }
-
-    /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
-    #[inline(always)]
-    pub(crate) fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
-        let held = self.flow.departure.since(self.flow.now);
-        if held.is_zero() {
-            // A timer has a resolution of a jiffy.
-            return self.arm(kind, span);
-        }
-        self.arm(kind, in_jiffies(span, self.flow.jiffy) + Span::from_millis(held.as_millis()));
-    }
-
     /// Time until the head's RTO is over; `None` = past. [linux-6.12 tcp.h tcp_rto_delta_us]
     fn rto_left(&self) -> Option<Span> {
         let head = self.scoreboard.front()?;
@@ -82,7 +66,7 @@ impl Sender {
         if self.timer.is_for(TimerKind::Reordering) || self.timer.is_for(TimerKind::LossProbe) {
             rto = self.rto_left().unwrap_or(Span::from_micros(1));
         }
-        self.arm_behind_pacing(TimerKind::Retransmission, rto);
+        self.timer.arm_behind_pacing(TimerKind::Retransmission, rto, &self.flow);
     }
 
     /// After an ACK of new data that only acknowledges. If the transmit loop sends something, it replaces a loss probe
@@ -136,7 +120,7 @@ impl Sender {
         if let Some(left) = left {
             timeout = timeout.min(left);
         }
-        self.arm_behind_pacing(TimerKind::LossProbe, timeout);
+        self.timer.arm_behind_pacing(TimerKind::LossProbe, timeout, &self.flow);
         true
     }
 
@@ -151,7 +135,7 @@ impl Sender {
     fn arm_window_probe_after(&mut self, span: Span) {
         let left = self.options.user_timeout_left(self.timer.probing_since.get(), self.flow.now);
         let span = left.map_or(span, |left| span.min(left.max(self.settings.jiffy * 2)));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span);
+        self.timer.arm_behind_pacing(TimerKind::WindowProbe, span, &self.flow);
     }
 
     /// A window probe was sent. With data it counts as data; without data the time to the next one is doubled.
@@ -185,14 +169,10 @@ impl Sender {
 
     /// An ACK while nothing is outstanding: the window has opened, or probing continues.
     /// [linux-6.12 tcp_input.c tcp_ack_probe]
-    #[inline]
     pub(crate) fn answer_of_window_probe(&mut self) {
-        if self.has_unsent() {
-            self.go_on_probing();
+        if !self.has_unsent() {
+            return;
         }
-    }
-
-    fn go_on_probing(&mut self) {
         if !self.window_allows_next() {
             self.arm_window_probe();
             return;
@@ -205,7 +185,8 @@ impl Sender {
 
     /// The next segment fits into the peer's window. [linux-6.12 tcp_output.c tcp_snd_wnd_test]
     pub(crate) fn window_allows_next(&self) -> bool {
-        self.flow.snd_nxt + u64::from(self.flow.mss).min(self.unsent()) <= self.window_end()
+        self.flow.snd_nxt + u64::from(self.flow.mss).min(self.unsent())
+            <= self.peer.window_end(self.flow.snd_una)
     }
 
     /// The timer fired.
@@ -232,12 +213,12 @@ impl Sender {
 
     /// [linux-6.12 tcp_recovery.c tcp_rack_reo_timeout]
     fn reordering_timeout(&mut self) {
-        let (in_flight, lost) = (self.in_flight(), self.flow.lost);
+        let (in_flight, lost) = (self.scoreboard.in_flight(), self.flow.lost);
         self.rack_detect_loss();
-        if self.in_flight() != in_flight {
+        if self.scoreboard.in_flight() != in_flight {
             if self.flow.ca_state != CaState::Recovery {
                 self.enter_recovery(false);
-                if !self.is_model() {
+                if !self.control.is_model() {
                     let newly_lost = (self.flow.lost - lost) as u32;
                     self.reduce_cwnd(1, newly_lost, &crate::sender::AckFlags::default());
                 }
@@ -261,7 +242,10 @@ impl Sender {
         self.notes.push(Note::RetransmissionTimeout);
         let (now, rto_max) = (self.flow.now, self.settings.rto_max);
         if self.recovery.has_timed_out_after(total_timeout(RETRIES1, rto_max), now) {
-            self.suspect_black_hole();
+            let sizes = self.sizes();
+            if self.path.suspect_black_hole(sizes, self.settings.base_mss, now) {
+                self.synchronise_mss(self.path.of_mss);
+            }
         }
         let patience = self.options.user_timeout.get();
         let patience = patience.unwrap_or_else(|| total_timeout(self.settings.retries, rto_max));
@@ -287,7 +271,7 @@ impl Sender {
     /// The head was sent (or refused) after a timeout: doubles the timeout and restarts the timer.
     pub(crate) fn after_timeout_retransmission(&mut self, refused: bool) {
         if refused {
-            self.arm(TimerKind::Retransmission, RESOURCE_PROBE_INTERVAL);
+            self.timer.arm(TimerKind::Retransmission, RESOURCE_PROBE_INTERVAL, &self.flow);
             return;
         }
         if self.stays_linear() {
@@ -301,7 +285,11 @@ impl Sender {
         }
         let rto = self.rtt.rto();
         let left = self.options.user_timeout_left(self.recovery.retrans_stamp.get(), self.flow.now);
-        self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
+        self.timer.arm(
+            TimerKind::Retransmission,
+            left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))),
+            &self.flow,
+        );
     }
 
     /// The timeout is not doubled: of a thin flow that this side has not closed. [linux-6.12 tcp_timer.c tcp_retransmit_timer]

@@ -72,12 +72,14 @@ impl Sender {
             self.buffer.may_have_space();
         }
         let head = self.stream.head_length(next);
-        if next + u64::from(head.min(mss)) > self.window_end() {
+        if next + u64::from(head.min(mss)) > self.peer.window_end(self.flow.snd_una) {
             self.gate.work.progress.window_limited = true;
             return Err(HeldBy::ReceiveWindow);
         }
         if segments_of(head, mss) == 1 {
-            if self.stream.is_short_tail(head, mss) && self.held_by_nagle(pass) {
+            if self.stream.is_short_tail(head, mss)
+                && self.gate.held_by_nagle(pass, &self.flow, &self.scoreboard)
+            {
                 return Err(HeldBy::Nagle);
             }
         } else if pass.defers() && self.should_defer(head, max_segs) {
@@ -96,7 +98,7 @@ impl Sender {
 
     /// Segments that cwnd allows at once; a probe is always allowed, and in older stacks a last segment with FIN.
     fn cwnd_quota(&self, pass: Pass) -> Option<u32> {
-        let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
+        let (cwnd, in_flight) = (self.window.cwnd.0, self.scoreboard.in_flight());
         if in_flight < cwnd {
             return Some((cwnd / 2).max(1).min(cwnd - in_flight));
         }
@@ -110,26 +112,26 @@ impl Sender {
         if segments_of(head, self.flow.mss) == 1 {
             return head;
         }
-        let room = self.window_end() - self.flow.snd_nxt;
+        let room = self.peer.window_end(self.flow.snd_una) - self.flow.snd_nxt;
         let max = u64::from(quota * self.flow.mss);
         let needed = u64::from(head).min(room);
         if max <= needed {
             return max as u32;
         }
         let rest = needed % u64::from(self.flow.mss);
-        let held = rest > 0 && self.held_by_nagle(pass);
+        let held = rest > 0 && self.gate.held_by_nagle(pass, &self.flow, &self.scoreboard);
         (needed - if held { rest } else { 0 }) as u32
     }
 
     /// True if the skb should wait for an ACK that lets it grow. [linux-6.12 tcp_output.c tcp_tso_should_defer]
     fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
         let mss = u64::from(self.flow.mss);
-        let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
+        let (cwnd, in_flight) = (self.window.cwnd.0, self.scoreboard.in_flight());
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
         if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
             return false;
         }
-        let window = self.window_end() - self.flow.snd_nxt;
+        let window = self.peer.window_end(self.flow.snd_una) - self.flow.snd_nxt;
         let congestion = u64::from(cwnd - in_flight) * mss;
         let limit = window.min(congestion);
         let whole = self.stream.unsent_skbs.len() > 1 && limit >= u64::from(head);

@@ -16,7 +16,7 @@ impl Sender {
             Some(stamp) => self.echoed.time().is_some_and(|echo| echo < stamp),
             // Nothing was retransmitted yet, and una advanced: the segment was only late. Without SACK the time is also
             // forgotten at the end of the recovery.
-            None => !self.is_reno() || self.flow.snd_una < self.recovery.high_seq,
+            None => self.agreement.sack || self.flow.snd_una < self.recovery.high_seq,
         }
     }
 
@@ -30,7 +30,8 @@ impl Sender {
             self.scoreboard.unmark_losses();
         }
         if let Some(prior) = self.recovery.prior_ssthresh {
-            self.window.cwnd = self.control_undo_cwnd();
+            self.refresh_flow();
+            self.window.cwnd = self.control.undo_cwnd(&self.flow, &mut self.window);
             if prior > self.window.ssthresh {
                 self.window.ssthresh = prior;
                 self.ecn.withdraw_reduction();
@@ -45,7 +46,7 @@ impl Sender {
     /// Without SACK a recovery lasts until data above its end is acknowledged: a late duplicate would begin another one.
     /// [rfc6582 §3.2] [tcp_is_non_sack_preventing_reopen]
     fn stays_at_high_seq(&mut self) -> bool {
-        let stays = self.is_reno() && self.flow.snd_una == self.recovery.high_seq;
+        let stays = !self.agreement.sack && self.flow.snd_una == self.recovery.high_seq;
         if stays {
             self.recovery.forget_retrans_stamp_unless(self.scoreboard.any_retransmission_done());
         }
@@ -84,7 +85,7 @@ impl Sender {
         }
         self.undo(Unmark::Losses);
         self.recovery.retransmits = 0;
-        if !self.stays_at_high_seq() && (by_frto || !self.is_reno()) {
+        if !self.stays_at_high_seq() && (by_frto || self.agreement.sack) {
             self.set_ca_state(CaState::Open);
             self.recovery.sack_reneged = false;
         }

@@ -10,11 +10,6 @@ use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
 
 impl Sender {
-    /// One past the last byte that the peer's window allows. [linux-6.12 tcp.h tcp_wnd_end]
-    pub(crate) fn window_end(&self) -> u64 {
-        self.flow.snd_una + self.peer.snd_wnd
-    }
-
     /// After a run of the transmit loop, records whether cwnd was used: otherwise cwnd must not grow.
     /// [linux-6.12 tcp_output.c tcp_cwnd_validate]
     #[inline(always)]
@@ -29,7 +24,7 @@ impl Sender {
         }
         self.usage.used = self.usage.used.max(packets_out);
         let unused_for = self.flow.now.since(self.usage.stamp);
-        if self.settings.slow_start_after_idle && unused_for >= self.rtt.rto() && !self.is_model() {
+        if self.settings.slow_start_after_idle && unused_for >= self.rtt.rto() && !self.control.is_model() {
             self.decay_unused_cwnd();
         }
         // All buffered data was sent, cwnd has room, and the application waits: the buffer is too small.
@@ -43,7 +38,7 @@ impl Sender {
         if self.flow.ca_state == tailback_cc::CaState::Open && !self.buffer.app_blocked {
             let used = self.usage.used.max(INITIAL_WINDOW);
             if used < self.window.cwnd.0 {
-                self.window.ssthresh = self.current_ssthresh();
+                self.window.ssthresh = self.window.current_ssthresh(self.flow.ca_state);
                 self.window.cwnd = Segs((self.window.cwnd.0 + used) >> 1);
             }
             self.usage.used = 0;
@@ -53,7 +48,10 @@ impl Sender {
 
     /// New data after a pause: cwnd is halved for each RTO of it. [linux-6.12 tcp_output.c tcp_cwnd_restart]
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.settings.slow_start_after_idle || self.scoreboard.packets_out() > 0 || self.is_model() {
+        if !self.settings.slow_start_after_idle
+            || self.scoreboard.packets_out() > 0
+            || self.control.is_model()
+        {
             return;
         }
         let mut idle = self.flow.now.since(self.flow.last_sent);
@@ -63,7 +61,7 @@ impl Sender {
         }
         self.cwnd_event(CwndEvent::CwndRestart);
         let floor = self.window.cwnd.0.min(INITIAL_WINDOW);
-        self.window.ssthresh = self.current_ssthresh();
+        self.window.ssthresh = self.window.current_ssthresh(self.flow.ca_state);
         let mut cwnd = self.window.cwnd.0;
         while idle > rto && cwnd > floor {
             idle = idle.saturating_sub(rto);
@@ -146,7 +144,7 @@ impl Sender {
     #[inline]
     pub(crate) fn still_has_no_space(&mut self) {
         if self.buffer.has_waiter() {
-            if self.in_flight() < self.window.cwnd.0 {
+            if self.scoreboard.in_flight() < self.window.cwnd.0 {
                 self.usage.stamp = self.flow.now;
             }
             debug_assert!(
@@ -158,7 +156,7 @@ impl Sender {
     }
 
     fn new_space(&mut self) {
-        if self.in_flight() < self.window.cwnd.0 {
+        if self.scoreboard.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;
         }
@@ -182,7 +180,7 @@ impl Sender {
         self.buffer.may_have_space();
         if 2 * self.unsent() < self.options.notsent_lowat {
             self.buffer.wake();
-            self.stop_clock(Chrono::SendBuffer);
+            self.clocks.stop(Chrono::SendBuffer, self.is_busy(), self.flow.now);
         }
     }
 
@@ -215,19 +213,9 @@ impl Sender {
 }
 
 impl Sender {
-    /// Updates the clocks after a run of the transmit loop.
-    pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
-        self.clocks.update(self.is_busy(), held_by_window, self.flow.now);
-    }
-
     /// Data is to be sent or to be acknowledged.
-    fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.scoreboard.packets_out() > 0 || self.has_unsent()
-    }
-
-    /// Stops a clock; no clock runs when all data is sent and acknowledged.
-    pub(crate) fn stop_clock(&mut self, what: Chrono) {
-        self.clocks.stop(what, self.is_busy(), self.flow.now);
     }
 
     /// Accepts as many of `bytes` as fit into the send buffer: another skb is allocated while the queued data is
@@ -277,7 +265,8 @@ impl Sender {
             Pass::Normal if self.ends_short_after_full_segments() => Pass::Autocork,
             _ => ending,
         };
-        self.mark_pushes(self.stream.write_seq - accepted, pass);
+        let (before, half) = (self.stream.write_seq - accepted, self.peer.largest() / 2);
+        self.stream.mark_pushes(before, (self.flow.snd_nxt, self.flow.mss), half, pass != Pass::More);
         (self.has_unsent() && (self.buffer.app_blocked || !self.autocorked())).then_some(pass)
     }
 
@@ -290,28 +279,6 @@ impl Sender {
         };
         if open && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
             self.stream.push_marks.pop_back();
-        }
-    }
-
-    /// Sets PSH on the last segment written since `before`, and on the first one more than half of the largest window
-    /// after the last PSH. If more data follows, only on the latter.
-    /// [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
-    pub(crate) fn mark_pushes(&mut self, before: u64, pass: Pass) {
-        if self.stream.write_seq == before {
-            return;
-        }
-        let mss = u64::from(self.flow.mss);
-        let first = before + (mss - (before - self.flow.snd_nxt) % mss);
-        loop {
-            let past = (self.stream.pushed_seq + self.peer.largest() / 2 + 1).max(first);
-            let end = first + (past - first).next_multiple_of(mss);
-            if end >= self.stream.write_seq {
-                break;
-            }
-            self.stream.mark_push(end);
-        }
-        if pass != Pass::More || self.stream.write_seq > self.stream.pushed_seq + self.peer.largest() / 2 {
-            self.stream.mark_push(self.stream.write_seq);
         }
     }
 

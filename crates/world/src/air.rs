@@ -3,7 +3,7 @@
 //! A channel is a state machine of another crate (`tailback-wifi`). This file passes events to it, and its output to
 //! the hosts: packets received, credits returned when the status of a frame is known, queues woken.
 
-use tailback_packet::{DropReason, Packet, SocketId};
+use tailback_packet::{Packet, SocketId};
 use tailback_qdisc::Mark;
 use tailback_record::{Name, WifiRow};
 use tailback_units::{Bytes, SimTime};
@@ -12,7 +12,7 @@ use tailback_wifi::{Arrived, Context as ChannelContext, Outcome, Ppdu, StationId
 use crate::Event;
 use crate::channel::RadioChannel;
 use crate::context::Context;
-use crate::world::World;
+use crate::network::Network;
 
 /// The row of the table `wifi` about a PPDU.
 pub fn wifi_row(ppdu: &Ppdu, from: Name, to: Name) -> WifiRow {
@@ -33,64 +33,61 @@ pub fn wifi_row(ppdu: &Ppdu, from: Name, to: Name) -> WifiRow {
     }
 }
 
-impl World {
+impl Network {
     /// Processes an event of a channel.
     #[inline(never)]
-    pub(crate) fn on_air(&mut self, channel: u16) {
+    pub(crate) fn on_air(&mut self, channel: u16, context: &mut Context) {
         let index = usize::from(channel);
-        let RadioChannel { channel: air, draws, pending, .. } = &mut self.context.channels[index];
-        if *pending != self.context.now {
+        let RadioChannel { channel: air, draws, pending, .. } = &mut context.channels[index];
+        if *pending != context.now {
             return;
         }
         *pending = SimTime::NEVER;
-        air.advance(&mut ChannelContext { now: self.context.now, draws, effects: &mut self.context.effects });
+        air.advance(&mut ChannelContext { now: context.now, draws, effects: &mut context.effects });
         if air.has_output() {
-            self.handle_output(index);
+            self.handle_output(index, context);
         }
-        self.context.wake_channel(channel);
+        context.wake_channel(channel);
     }
 
     /// Handles what an event of a channel has put out.
-    fn handle_output(&mut self, index: usize) {
-        let mut output = std::mem::take(&mut self.context.from_air);
-        self.context.channels[index].channel.swap_output(&mut output);
+    fn handle_output(&mut self, index: usize, context: &mut Context) {
+        let mut output = std::mem::take(&mut context.from_air);
+        context.channels[index].channel.swap_output(&mut output);
         let mut received = output.received.drain(..);
         for outcome in output.outcomes.drain(..) {
             match outcome {
                 Outcome::Received(station, packets, arrived) => {
                     let packets = packets as usize;
-                    self.context.capture_received(index, station, &received.as_slice()[..packets]);
-                    self.context.radio_received(index, station, received.by_ref().take(packets), arrived);
+                    context.capture_received(index, station, &received.as_slice()[..packets]);
+                    context.radio_received(index, station, received.by_ref().take(packets), arrived);
                 }
                 Outcome::Credit(station, socket, truesize) => {
-                    self.context.radio_completed(index, station, (socket, truesize));
+                    context.radio_completed(index, station, (socket, truesize));
                 }
-                Outcome::Accepts(station) => self.wake_queue(index, station),
+                Outcome::Accepts(station) => self.wake_queue(index, station, context),
                 Outcome::Sent(ppdu) => {
                     let mpdus = ppdu.noted as usize;
-                    self.context.note_ppdu(index, &ppdu, &output.mpdus[..mpdus]);
+                    context.note_ppdu(index, &ppdu, &output.mpdus[..mpdus]);
                     output.mpdus.drain(..mpdus);
                 }
-                Outcome::Dropped(station, packet, reason) => self.drop_at(index, station, packet, reason),
-                Outcome::Marked(station, mark) => self.context.note_mark(index, station, &mark),
+                Outcome::Dropped(station, packet, reason) => {
+                    let id = context.channels[index].interface(station).device;
+                    self.devices[id.index()].drops[reason as usize] += 1;
+                    context.drop_packet(packet, reason, id);
+                }
+                Outcome::Marked(station, mark) => context.note_mark(index, station, &mark),
             }
         }
         drop(received);
         // The lists in its place are empty and own nothing.
-        std::mem::forget(std::mem::replace(&mut self.context.from_air, output));
+        std::mem::forget(std::mem::replace(&mut context.from_air, output));
     }
 
     /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]
-    fn wake_queue(&mut self, channel: usize, station: StationId) {
-        let device = self.context.channels[channel].interface(station).device;
-        self.devices[device.index()].run(&mut self.context);
-    }
-
-    /// Drops a packet at a radio.
-    fn drop_at(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
-        let id = self.context.channels[channel].interface(station).device;
-        self.devices[id.index()].drops[reason as usize] += 1;
-        self.context.drop_packet(packet, reason, id);
+    fn wake_queue(&mut self, channel: usize, station: StationId, context: &mut Context) {
+        let device = context.channels[channel].interface(station).device;
+        self.devices[device.index()].run(context);
     }
 }
 

@@ -25,6 +25,7 @@ use crate::device::{Device, Segmentation, Way};
 use crate::endpoints::Endpoints;
 use crate::event_count::EventCount;
 use crate::journal::Journal;
+use crate::network::Network;
 use crate::nic::Nic;
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario, TcpInfoRows, TrafficPath};
@@ -33,6 +34,7 @@ use crate::sojourns::{Slot, Sojourns};
 use crate::steps::Steps;
 use crate::timers::Timers;
 use crate::topology::{LinkEnd, RADIO_MTU, Topology};
+use crate::turn::Waiting;
 use crate::wire::Wire;
 use crate::world::{AtAck, EVENTS_BETWEEN_CHECKS, World};
 use crate::{BuildError, DeviceId, Event, OwnControls};
@@ -104,8 +106,7 @@ impl<'a> Builder<'a> {
                 (TcpInfoRows::Interval, None) => AtAck::Nothing,
                 _ => AtAck::Rows,
             },
-            routes: Routes::none(),
-            devices: Vec::with_capacity(2 * topology.links.len()),
+            network: Network::with_room(topology.links.len()),
             schedule: Vec::new(),
             sockets: Sockets::with_room(sockets),
             endpoints: Endpoints::default(),
@@ -116,12 +117,10 @@ impl<'a> Builder<'a> {
             growing: Vec::new(),
             barriers: Vec::new(),
             context: Context::new(journal(scenario), captures),
-            small_queues: Vec::new(),
+            waiting: Waiting::default(),
             timers: Timers::default(),
             steps: Steps::default(),
             events: EventCount::new(EVENTS_BETWEEN_CHECKS),
-            reader: None,
-            runnable: Default::default(),
         };
         let routes = routes::routes(scenario.hosts.len(), &topology.links, &scenario.routes);
         world.context.count_sockets(sockets);
@@ -144,7 +143,7 @@ impl<'a> Builder<'a> {
         for (index, link) in self.scenario.links.iter().enumerate() {
             for end in 0..2 {
                 let device = self.wired_device(index, link, end)?;
-                self.world.devices.push(device);
+                self.world.network.devices.push(device);
             }
             self.add_schedule(link, index)?;
         }
@@ -176,7 +175,7 @@ impl<'a> Builder<'a> {
             let host = radio::host(cell, number);
             let bare = Bare { id, host, mtu: RADIO_MTU, rate: None, unattached };
             let device = self.device(&bare, &self.radio_names(cell, number))?;
-            self.world.devices.push(Device {
+            self.world.network.devices.push(Device {
                 radio: Some(radio_places.radio(number)),
                 // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
                 segmentation: Segmentation::BelowQdisc,
@@ -276,7 +275,7 @@ impl<'a> Builder<'a> {
 
     /// True if a packet needs time from one host to the other and back.
     fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
-        let device = |end| &self.world.devices[self.topology.device(end).index()];
+        let device = |end| &self.world.network.devices[self.topology.device(end).index()];
         self.way(from, to).chain(self.way(to, from)).any(|end| device(end).takes_time())
     }
 
@@ -308,7 +307,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self) -> World {
-        self.world.routes = self.routes.map(|end| self.topology.device(end));
+        self.world.network.routes = self.routes.map(|end| self.topology.device(end));
         let end = self.scenario.duration_ns;
         if self.world.context.captures.log.is_some() {
             for each in &mut self.world.context.channels {

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tailback_packet::SocketId;
-use tailback_record::{FlowsRow, Name, UdpRow};
+use tailback_record::{ExchangesRow, FlowsRow, Name, Record, UdpRow};
 use tailback_traffic::{Carrier, Connections, End, Machine, Purpose, Socket, Traffic};
 use tailback_units::{Bytes, SimTime, Span};
 
 use crate::ConversationId;
+use crate::context::Context;
+use crate::socket::{Sockets, Transport};
 
 /// A conversation: its applications, and its name in tables.
 pub(crate) struct Conversation {
@@ -147,5 +149,50 @@ impl Conversation {
             0 => (End::Client, Socket(number / 2), first),
             _ => (End::Server(number / 2), Socket::FIRST, id),
         }
+    }
+
+    /// All connections set `TCP_NODELAY`, if its applications do.
+    pub(crate) fn set_no_delay(&self, sockets: &mut Sockets, now: SimTime) {
+        if !matches!(&self.sampled, Sampled::Requests(requests) if requests.no_delay) {
+            return;
+        }
+        let first = self.first_pair[0].0;
+        for socket in (first..first + 2 * self.pairs()).map(SocketId) {
+            sockets.tcp(socket).endpoint.set_no_delay(now);
+        }
+    }
+
+    /// What both ends have sent on all connections, each if it has sent anything since its last row. Connections that
+    /// live shorter than an interval so have their row at its end.
+    pub(crate) fn record_exchanged(&mut self, sockets: &mut Sockets, t: SimTime, record: &mut Record) {
+        let pairs = self.pairs();
+        let Sampled::Requests(requests) = &mut self.sampled else { return };
+        for (end, name) in ["client", "server"].into_iter().enumerate() {
+            let mut sent = [0, 0];
+            for pair in 0..pairs {
+                let socket = SocketId(self.first_pair[end].0 + 2 * pair);
+                let info = sockets.tcp(socket).endpoint.tcp_info(t);
+                sent = [sent[0] + info.data_segs_out, sent[1] + info.total_retrans];
+            }
+            if std::mem::replace(&mut requests.sent[end], sent) != sent {
+                let [data_segs_out, total_retrans] = sent;
+                let row = ExchangesRow { t, flow: self.name, end: name, data_segs_out, total_retrans };
+                record.exchanges.get_or_insert_default().push(row);
+            }
+        }
+    }
+
+    /// Frees its applications and their sockets, if it is over and nothing of them is left. True if it is freed now.
+    pub(crate) fn free_if_over(&mut self, sockets: &mut Sockets, context: &Context) -> bool {
+        let is_recorded = self.read == self.recorded;
+        let is_over = is_recorded && self.machine.as_ref().is_some_and(Machine::is_over);
+        let is_freed = is_over && self.first_pair.iter().all(|&socket| sockets.is_quiet(socket, context));
+        if is_freed {
+            self.machine = None;
+            for socket in self.first_pair {
+                sockets.get_mut(socket).transport = Transport::Ended;
+            }
+        }
+        is_freed
     }
 }

@@ -12,7 +12,11 @@
 //! takes no time to read.
 
 use tailback_packet::{Ecn, SocketId};
-use tailback_units::{Delays, SimTime};
+use tailback_units::{Delays, SimTime, Span};
+
+use crate::Event;
+use crate::context::Context;
+use crate::journal::{Journal, delays_row};
 
 /// The socket of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -88,5 +92,31 @@ impl Endpoints {
     pub(crate) fn most(&self, port: Port) -> u32 {
         let pair = self.pairs.iter().find(|pair| pair.ports.contains(&port));
         pair.expect("a port is made with its pair").most
+    }
+
+    /// Time passes to `until` at most: a socket that passes the time until its next segment passes no pause.
+    pub(crate) fn pause_at(&mut self, until: SimTime, context: &mut Context) {
+        if self.pause.is_none_or(|pause| until < pause) && until > context.now {
+            self.pause = Some(until);
+            context.wake_at(until, Event::Pause);
+        }
+    }
+
+    /// Counts the one-way delay of a datagram with those that are alike.
+    pub(crate) fn count_delay(&mut self, socket: SocketId, delay: Span, context: &mut Context) {
+        let flow = context.journal.conversation(socket);
+        let Some(pair) = self.pairs.iter_mut().find(|pair| pair.ports[1].0 == socket) else { return };
+        let rows = context.journal.record.delays.get_or_insert_default();
+        let delay_ns = delay.as_nanos().cast_signed();
+        pair.delays.count(context.now, delay_ns, |cell| rows.push(delays_row(&cell, flow)));
+    }
+
+    /// Records the delays that are still to be recorded.
+    pub(crate) fn record_last_delays(&mut self, journal: &mut Journal) {
+        for pair in &mut self.pairs {
+            let flow = journal.conversation(pair.ports[1].0);
+            let rows = &mut journal.record.delays;
+            pair.delays.take(|cell| rows.get_or_insert_default().push(delays_row(&cell, flow)));
+        }
     }
 }

@@ -32,8 +32,8 @@ impl World {
     /// Packets that `device` sent reach the other end.
     #[inline]
     pub(crate) fn receive_from(&mut self, device: DeviceId) -> Received {
-        let World { sockets, devices, context, .. } = self;
-        let device = &mut devices[device.index()];
+        let World { sockets, network, context, .. } = self;
+        let device = &mut network.devices[device.index()];
         if device.wire.next_departure <= context.now {
             complete(device, sockets, context);
         }
@@ -46,7 +46,7 @@ impl World {
             self.deliver(peer, packet);
             return Received::ByHost;
         }
-        self.forward(peer, packet);
+        self.network.forward(peer, packet, &mut self.context);
         Received::ByDevice
     }
 
@@ -54,7 +54,7 @@ impl World {
     pub(crate) fn receive(&mut self, host: HostId, packet: Box<Packet>) {
         match packet.destination == host {
             true => self.deliver(host, packet),
-            false => self.forward(host, packet),
+            false => self.network.forward(host, packet, &mut self.context),
         }
     }
 
@@ -87,7 +87,7 @@ impl World {
     #[inline(always)]
     fn deliver_to_receiver(&mut self, packet: Box<Packet>) {
         let Payload::Tcp(segment) = &packet.payload else { return };
-        let (to, now, alone) = (packet.to, self.context.now, self.is_at_rest());
+        let (to, now, alone) = (packet.to, self.context.now, self.waiting.is_at_rest(&self.context));
         // Looked up once: this is done for each segment.
         let (sockets, beside) = self.split();
         let socket = sockets.receiver(to);
@@ -118,11 +118,11 @@ impl World {
     #[inline(always)]
     fn deliver_to<S: SocketKind>(&mut self, packet: Box<Packet>) {
         let Payload::Tcp(segment) = &packet.payload else { return };
-        let World { sockets, devices, context, .. } = self;
+        let World { sockets, network, context, .. } = self;
         let (to, now) = (packet.to, context.now);
         let mut socket = S::find(sockets, to);
         // What has left is credited before the socket acts; one that only counts has nothing to be credited.
-        devices[socket.device.index()].process_earlier_completions(context);
+        network.devices[socket.device.index()].process_earlier_completions(context);
         if context.owes_sockets() {
             self.return_all_credits();
             socket = S::find(&mut self.sockets, to);
@@ -136,8 +136,8 @@ impl World {
         }
         S::acknowledged(self, to);
         // Often the data is to be read next: as in `World::settle`.
-        if let Some(socket) = self.reader
-            && self.is_turn_of_reader()
+        if let Some(socket) = self.waiting.reader
+            && self.waiting.is_turn_of_reader(&self.context)
         {
             self.read_and_count(socket);
         }
@@ -149,7 +149,7 @@ impl World {
     fn read_in_its_turn(&mut self, to: SocketId, taken: Taken) {
         self.return_credits();
         self.handle_wakeups::<ReceiveOnly>(to);
-        let waits = !self.is_settled();
+        let waits = !self.waiting.is_settled(&self.context);
         let socket = self.sockets.receiver(to);
         if waits {
             socket.endpoint.leave_taken(taken);
@@ -183,23 +183,12 @@ impl World {
         self.call(packet.to, |called| called.on(Event::Arrived(datagram)));
     }
 
-    #[inline(always)]
-    fn forward(&mut self, host: HostId, packet: Box<Packet>) {
-        let device = self.routes.towards(host, packet.destination);
-        self.devices[device.index()].forward(packet, &mut self.context);
-    }
-
     /// [linux-6.12 icmp.c icmp_echo]
     fn answer_request(&mut self, request: Packet, seq: u32) {
         let (from, to) = (request.to, request.from);
         let (source, destination) = (request.destination, request.source);
         let (flow_hash, payload) = (conversation_hash(from, to), Payload::EchoReply { seq });
-        self.originate(Box::new(Packet { from, to, source, destination, flow_hash, payload, ..request }));
-    }
-
-    /// A packet of no TCP socket leaves its host.
-    pub(crate) fn originate(&mut self, packet: Box<Packet>) {
-        self.context.enters(&packet, 1);
-        self.forward(packet.source, packet);
+        let reply = Packet { from, to, source, destination, flow_hash, payload, ..request };
+        self.network.originate(Box::new(reply), &mut self.context);
     }
 }

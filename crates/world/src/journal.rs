@@ -3,9 +3,9 @@
 use tailback_cc::CaState;
 use tailback_packet::{DropReason, HostId, Packet, SocketId};
 use tailback_qdisc::Mark;
-use tailback_record::{EventsRow, Name, Record};
+use tailback_record::{DelaysRow, EventsRow, Name, Record};
 use tailback_tcp::Note;
-use tailback_units::SimTime;
+use tailback_units::{DelayCell, SimTime, Span};
 
 use crate::DeviceId;
 
@@ -114,5 +114,18 @@ pub(crate) const fn ca_state_name(state: CaState) -> &'static str {
         CaState::Cwr => "cwr",
         CaState::Recovery => "recovery",
         CaState::Loss => "loss",
+    }
+}
+
+/// A row of one-way delays that are alike.
+pub(crate) fn delays_row(cell: &DelayCell, flow: Name) -> DelaysRow {
+    let span = |delay_ns: i64| Span::from_nanos(delay_ns.unsigned_abs());
+    DelaysRow {
+        t: cell.last,
+        flow,
+        packets: cell.count,
+        delay_ms: cell.mean_ns() / 1e6,
+        shortest_ms: span(cell.shortest_ns),
+        longest_ms: span(cell.longest_ns),
     }
 }

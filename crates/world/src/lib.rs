@@ -35,6 +35,7 @@ mod kind;
 mod ledger;
 mod lifetime;
 mod napi;
+mod network;
 mod nic;
 mod opportunities;
 mod own_controls;

@@ -10,12 +10,7 @@
 //! when the last FIN is acknowledged, and answers what still arrives from a small `tcp_timewait_sock` for 60 s
 //! [linux-6.12 tcp_minisocks.c tcp_time_wait]; here nothing can arrive any more.
 
-use tailback_packet::SocketId;
-use tailback_traffic::Machine;
-
 use crate::ConversationId;
-use crate::conversation::Sampled;
-use crate::socket::{Drawing, TcpSocket, Transport, for_tcp};
 use crate::world::World;
 
 impl World {
@@ -36,53 +31,9 @@ impl World {
         self.present.push(id);
     }
 
-    /// Sets the options of the sockets of a conversation that starts.
-    pub(crate) fn set_options(&mut self, id: ConversationId) {
-        let conversation = &self.conversations[id.0 as usize];
-        if !matches!(&conversation.sampled, Sampled::Requests(requests) if requests.no_delay) {
-            return;
-        }
-        let (first, sockets) = (conversation.first_pair[0].0, 2 * conversation.pairs());
-        for socket in (first..first + sockets).map(SocketId) {
-            self.sockets.tcp(socket).endpoint.set_no_delay(self.context.now);
-        }
-    }
-
     /// Frees the applications that are over and their sockets, if nothing of them is left.
     pub(crate) fn free_ended(&mut self) {
-        let mut present = std::mem::take(&mut self.present);
-        present.retain(|&id| !self.freed(id));
-        self.present = present;
+        let World { present, conversations, sockets, context, .. } = self;
+        present.retain(|id| !conversations[id.0 as usize].free_if_over(sockets, context));
     }
-
-    /// True if the conversation was over, and is freed now.
-    fn freed(&mut self, id: ConversationId) -> bool {
-        let conversation = &self.conversations[id.0 as usize];
-        let is_recorded = conversation.read == conversation.recorded;
-        if !(is_recorded && conversation.machine.as_ref().is_some_and(Machine::is_over)) {
-            return false;
-        }
-        let sockets = conversation.first_pair;
-        if !sockets.iter().all(|&socket| self.is_quiet(socket)) {
-            return false;
-        }
-        self.conversations[id.0 as usize].machine = None;
-        for socket in sockets {
-            self.sockets.get_mut(socket).transport = Transport::Ended;
-        }
-        true
-    }
-
-    /// Nothing happens at a socket any more, unless its application acts.
-    fn is_quiet(&mut self, id: SocketId) -> bool {
-        if self.context.in_network(id) > 0 {
-            return false;
-        }
-        for_tcp!(&self.sockets.get_mut(id).transport, socket => rests(socket), false)
-    }
-}
-
-fn rests<S: Drawing>(socket: &TcpSocket<S>) -> bool {
-    let rests = socket.endpoint.deadline().is_none() && !socket.endpoint.wants_to_send();
-    rests && socket.woken.is_none() && !socket.awaits_credit
 }

@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{ExchangesRow, Name, Qdisc, QdiscRow, SendersRow, SojournsRow, TcpInfoRow};
+use tailback_record::{Name, Qdisc, QdiscRow, SendersRow, TcpInfoRow};
 use tailback_tcp::{EcnMode, Endpoint, HeldBy, Sender};
 use tailback_traffic::Machine;
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
@@ -32,7 +32,7 @@ impl World {
         for conversation in std::mem::take(&mut self.present) {
             self.call_at_the_end(conversation);
         }
-        self.record_last_delays();
+        self.endpoints.record_last_delays(&mut self.context.journal);
     }
 
     /// `TCP_INFO` of one socket now.
@@ -79,7 +79,7 @@ impl World {
             self.record_conversation(self.present[place]);
         }
         let Journal { record, devices, .. } = &mut self.context.journal;
-        for (device, &name) in self.devices.iter_mut().zip(&*devices) {
+        for (device, &name) in self.network.devices.iter_mut().zip(&*devices) {
             record_disciplines(device, (self.context.now, name), &mut record.qdisc);
         }
     }
@@ -107,55 +107,18 @@ impl World {
                     self.context.journal.record.udp.get_or_insert_default().push(row);
                 }
             }
-            Sampled::Requests(_) => self.record_exchanged(id),
+            Sampled::Requests(_) => {
+                conversation.record_exchanged(&mut self.sockets, t, &mut self.context.journal.record);
+            }
             Sampled::Sender | Sampled::Nothing => {}
-        }
-    }
-
-    /// What both ends have sent on all connections, each if it has sent anything since its last row. Connections that
-    /// live shorter than an interval so have their row at its end.
-    fn record_exchanged(&mut self, id: ConversationId) {
-        let (t, pairs) = (self.context.now, self.conversations[id.0 as usize].pairs());
-        for (end, name) in ["client", "server"].into_iter().enumerate() {
-            let first = self.conversations[id.0 as usize].first_pair[end].0;
-            let mut sent = [0, 0];
-            for socket in (0..pairs).map(|pair| SocketId(first + 2 * pair)) {
-                let info = self.sockets.tcp(socket).endpoint.tcp_info(t);
-                sent = [sent[0] + info.data_segs_out, sent[1] + info.total_retrans];
-            }
-            let conversation = &mut self.conversations[id.0 as usize];
-            let Sampled::Requests(requests) = &mut conversation.sampled else { return };
-            if std::mem::replace(&mut requests.sent[end], sent) != sent {
-                let [data_segs_out, total_retrans] = sent;
-                let row =
-                    ExchangesRow { t, flow: conversation.name, end: name, data_segs_out, total_retrans };
-                self.context.journal.record.exchanges.get_or_insert_default().push(row);
-            }
         }
     }
 
     /// A slot is over: its rows are written. The present event of the calendar was that.
     pub(crate) fn end_slot(&mut self) {
-        self.record_sojourns();
+        self.network.record_sojourns(&mut self.slot, &mut self.context);
         let next = self.slot.begun + self.slot.length;
         self.context.wake_at(next, Event::Slot);
-    }
-
-    /// The rows of the slot that ends now.
-    pub(crate) fn record_sojourns(&mut self) {
-        let (since, t) = (self.slot.begun, self.context.now);
-        self.slot.begun = t;
-        for (device, &name) in self.devices.iter_mut().zip(&self.context.journal.devices) {
-            if device.root.is_none() {
-                continue;
-            }
-            device.count_bypassed();
-            let rows = &mut self.context.journal.record.sojourns;
-            device.sojourns.take(|sojourn_ms, packets| {
-                let row = SojournsRow { t, since, device: name, packets, sojourn_ms };
-                rows.get_or_insert_default().push(row);
-            });
-        }
     }
 }
 

@@ -4,13 +4,14 @@ mod draws;
 mod echo;
 mod udp;
 
-use tailback_engine::Alarm;
+use tailback_engine::{Alarm, Fired};
 use tailback_packet::{HostId, SocketId};
 use tailback_tcp::{Endpoint, ReceiveOnly, Sender, Taken, Wakeup};
 use tailback_units::{Bytes, SimTime};
 
+use crate::context::Context;
 use crate::timers::Place;
-use crate::{ConversationId, DeviceId};
+use crate::{ConversationId, DeviceId, Event};
 
 pub(crate) use draws::{Drawing, NoDraws};
 pub(crate) use echo::EchoSocket;
@@ -86,6 +87,12 @@ impl<S: Drawing> TcpSocket<S> {
             self.endpoint.close_at_end();
         }
         bytes
+    }
+
+    /// It has nothing to do, and nobody waits for it.
+    fn rests(&self) -> bool {
+        let rests = self.endpoint.deadline().is_none() && !self.endpoint.wants_to_send();
+        rests && self.woken.is_none() && !self.awaits_credit
     }
 
     /// Reads all available data in the place of an application that only counts it.
@@ -166,6 +173,36 @@ impl Sockets {
     /// The host and the device of a socket that is known to be one of TCP.
     pub(crate) fn place(&self, id: SocketId) -> (HostId, DeviceId) {
         for_tcp!(&self.0[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
+    }
+
+    /// Charges sockets for trains that were segmented; before the credits of the segments are returned.
+    #[inline(never)]
+    pub(crate) fn charge_for_segments(&mut self, context: &mut Context) {
+        for (id, extra) in context.segmented.drain(..) {
+            self.tcp(id).endpoint.segmented(extra);
+        }
+    }
+
+    /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
+    pub(crate) fn timer_fired(&mut self, id: SocketId, context: &mut Context) -> bool {
+        let (now, transport) = (context.now, &mut self.get_mut(id).transport);
+        let fired =
+            for_tcp!(transport, socket => socket.alarm.fired(now, socket.endpoint.deadline()), return false);
+        if let Fired::Early(at) = fired {
+            context.wake_at(at, Event::Timer(id));
+        }
+        fired == Fired::Due
+    }
+
+    /// Nothing happens at a socket any more, unless its application acts.
+    pub(crate) fn is_quiet(&mut self, id: SocketId, context: &Context) -> bool {
+        let rests = for_tcp!(&self.get_mut(id).transport, socket => socket.rests(), false);
+        rests && context.in_network(id) == 0
+    }
+
+    /// The place of the timer of a socket that is known to be one of TCP.
+    pub(crate) fn timer(&self, id: SocketId) -> Place {
+        for_tcp!(&self.0[id.0 as usize].transport, socket => socket.timer, not_of_kind(id, "TCP"))
     }
 
     /// What was read in the place of the application of `id` since the last call.

@@ -3,11 +3,10 @@
 
 use tailback_packet::{Ecn, Packet, Payload, SocketId};
 use tailback_record::EndpointsRow;
-use tailback_units::{Bytes, SimTime, Span};
+use tailback_units::{Bytes, SimTime};
 
 use crate::conversation::{Conversation, Sampled};
 use crate::endpoints::{Endpoints, Happening, Port, SendError};
-use crate::syscalls::delays_row;
 use crate::world::World;
 use crate::{Event, RunError, Watch};
 
@@ -39,7 +38,7 @@ impl World {
         let last =
             if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
         while self.endpoints.is_told_nothing() {
-            self.pause_at(until);
+            self.endpoints.pause_at(until, &mut self.context);
             if !self.process_next(last, watch)? {
                 self.context.now = until;
                 break;
@@ -96,7 +95,7 @@ impl World {
             counts.sent += 1;
         }
         let packet = self.context.in_box(packet);
-        self.originate(packet);
+        self.network.originate(packet, &mut self.context);
         self.settle();
         Ok(())
     }
@@ -119,14 +118,6 @@ impl World {
         Ok(true)
     }
 
-    /// A socket that passes the time until its next segment passes no pause.
-    fn pause_at(&mut self, until: SimTime) {
-        if self.endpoints.pause.is_none_or(|pause| until < pause) && until > self.context.now {
-            self.endpoints.pause = Some(until);
-            self.context.wake_at(until, Event::Pause);
-        }
-    }
-
     /// A datagram of an endpoint has arrived at the other.
     pub(crate) fn arrived_at_endpoint(&mut self, mut packet: Box<Packet>) {
         let Payload::Content { sent, data } = &mut packet.payload else { return };
@@ -134,30 +125,10 @@ impl World {
         if !is_first(packet.to) {
             let delay = self.context.now.since(sent);
             self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
-            self.count_delay(packet.to, delay);
+            self.endpoints.count_delay(packet.to, delay, &mut self.context);
         }
         self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
         self.context.keep_box(packet);
-    }
-
-    /// Counts the one-way delay of a datagram with those that are alike.
-    fn count_delay(&mut self, socket: SocketId, delay: Span) {
-        let flow = self.context.journal.conversation(socket);
-        let Some(pair) = self.endpoints.pairs.iter_mut().find(|pair| pair.ports[1].0 == socket) else {
-            return;
-        };
-        let rows = self.context.journal.record.delays.get_or_insert_default();
-        let delay_ns = delay.as_nanos().cast_signed();
-        pair.delays.count(self.context.now, delay_ns, |cell| rows.push(delays_row(&cell, flow)));
-    }
-
-    /// Records the delays that are still to be recorded.
-    pub(crate) fn record_last_delays(&mut self) {
-        for pair in &mut self.endpoints.pairs {
-            let flow = self.context.journal.conversation(pair.ports[1].0);
-            let rows = &mut self.context.journal.record.delays;
-            pair.delays.take(|cell| rows.get_or_insert_default().push(delays_row(&cell, flow)));
-        }
     }
 
     fn conversation_of(&mut self, socket: SocketId) -> &mut Conversation {

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{Payload, SocketId};
-use tailback_record::{DatagramsRow, DelaysRow, Name, ObjectsRow, PingRow, Record, RequestsRow, VideoRow};
+use tailback_record::{DatagramsRow, Name, ObjectsRow, PingRow, Record, RequestsRow, VideoRow};
 use tailback_traffic::{Calls, Datagram, End, Event, Machine, Row, Sent, Socket};
-use tailback_units::{Bytes, DelayCell, SimTime, Span};
+use tailback_units::{Bytes, SimTime, Span};
 
 use crate::conversation::Sampled;
+use crate::journal::delays_row;
 use crate::socket::{Transport, for_tcp, not_of_kind};
 use crate::world::World;
 use crate::{ConversationId, TimerId};
@@ -204,7 +205,7 @@ impl Calls for Syscalls<'_> {
             Transport::Udp(socket) => socket.datagram(size, Payload::Datagram { seq, sent: now }, now),
             _ => not_of_kind(id, "datagram"),
         };
-        self.world.originate(Box::new(packet));
+        self.world.network.originate(Box::new(packet), &mut self.world.context);
         true
     }
 
@@ -279,16 +280,5 @@ fn push(row: Row, now: SimTime, name: Name, tables: &mut Record) {
             tables.datagrams.get_or_insert_default().push(row);
         }
         Row::Delays(cell) => tables.delays.get_or_insert_default().push(delays_row(&cell, name)),
-    }
-}
-
-pub(crate) fn delays_row(cell: &DelayCell, flow: Name) -> DelaysRow {
-    DelaysRow {
-        t: cell.last,
-        flow,
-        packets: cell.count,
-        delay_ms: cell.mean_ns() / 1e6,
-        shortest_ms: span(cell.shortest_ns),
-        longest_ms: span(cell.longest_ns),
     }
 }

@@ -1,9 +1,6 @@
 //! Runs TCP sockets: drains them after every call, returns credits, wakes them by their alarms; and runs their
 //! applications.
 
-use std::collections::VecDeque;
-
-use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Next, Pause, ReceiveOnly, Sender, Transmitted, Wakeup, Written, WrittenOfBurst};
@@ -15,18 +12,15 @@ use crate::device::Device;
 use crate::kind::SocketKind;
 use crate::socket::{Sockets, TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
+use crate::turn::Waiting;
 use crate::world::World;
 use crate::{DeviceId, Event};
-
-/// Data arrived, and nothing else.
-const READABLE: Wakeup = Wakeup { readable: true, writable: false, finished: false };
 
 /// The world without its sockets: what a socket may ask something of, while it is borrowed itself ([`World::split`]).
 pub(crate) struct BesideSockets<'a> {
     pub(crate) context: &'a mut Context,
     pub(crate) devices: &'a mut [Device],
-    pub(crate) reader: &'a mut Option<SocketId>,
-    pub(crate) runnable: &'a mut VecDeque<SocketId>,
+    pub(crate) waiting: &'a mut Waiting,
     pub(crate) timers: &'a mut Timers,
 }
 
@@ -35,9 +29,9 @@ impl BesideSockets<'_> {
     /// a credit, and sets its alarm.
     #[inline(always)]
     pub(crate) fn handle_wakeups<S: SocketKind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
-        let BesideSockets { context, devices, reader, runnable, timers } = self;
+        let BesideSockets { context, devices, waiting, timers } = self;
         if socket.endpoint.has_pending_events() {
-            wake_application(socket, id, reader, runnable);
+            waiting.wake(socket, id);
             if socket.endpoint.has_notes() {
                 S::record_notes(socket, id, context);
             }
@@ -72,8 +66,8 @@ impl World {
     /// The sockets, and what is beside them.
     #[inline]
     pub(crate) fn split(&mut self) -> (&mut Sockets, BesideSockets<'_>) {
-        let World { sockets, context, devices, reader, runnable, timers, .. } = self;
-        (sockets, BesideSockets { context, devices, reader, runnable, timers })
+        let World { sockets, context, network, waiting, timers, .. } = self;
+        (sockets, BesideSockets { context, devices: &mut network.devices, waiting, timers })
     }
 
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
@@ -86,7 +80,7 @@ impl World {
     /// Returns the credits of all packets that have left `device` to the sockets that send by it.
     #[inline]
     fn return_credits_of(&mut self, device: DeviceId) {
-        self.devices[device.index()].process_earlier_completions(&mut self.context);
+        self.network.devices[device.index()].process_earlier_completions(&mut self.context);
         self.return_credits();
     }
 
@@ -130,7 +124,7 @@ impl World {
     #[inline(always)]
     pub(crate) fn send_inlined(&mut self, id: SocketId) {
         loop {
-            let World { sockets, devices, context, .. } = self;
+            let World { sockets, network, context, .. } = self;
             let mut socket = sockets.tcp(id);
             let next = match socket.endpoint.look_ahead(context.now) {
                 Next::OfBurst(next) => next,
@@ -142,7 +136,7 @@ impl World {
             (packet.source, packet.tos) = (socket.host, socket.tos);
             context.enters(&packet, 1);
             context.cost.segments += 1;
-            let outcome = devices[socket.device.index()].transmit(packet, context);
+            let outcome = network.devices[socket.device.index()].transmit(packet, context);
             if context.owes_sockets() {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
@@ -167,7 +161,7 @@ impl World {
     #[inline(never)]
     pub(crate) fn send_otherwise<S: SocketKind>(&mut self, id: SocketId) -> bool {
         let now = self.context.now;
-        let World { sockets, devices, context, .. } = self;
+        let World { sockets, network, context, .. } = self;
         let mut packet = context.spare_box();
         let socket = S::find(sockets, id);
         let written = socket.endpoint.write_next(&mut packet, now);
@@ -177,7 +171,7 @@ impl World {
         }
         (packet.source, packet.tos) = (socket.host, socket.tos);
         count_sent_packet(&packet, context);
-        let outcome = devices[socket.device.index()].transmit(packet, context);
+        let outcome = network.devices[socket.device.index()].transmit(packet, context);
         self.return_credits();
         let socket = S::find(&mut self.sockets, id);
         socket.endpoint.handed_over(transmitted(outcome), now);
@@ -192,7 +186,7 @@ impl World {
     /// A socket pauses: passes the time until it sends its next segment, if that is the next event of all. It needs none
     /// then.
     fn pause(&mut self, id: SocketId, pause: Pause) {
-        let may_pass = self.is_at_rest() && !self.events.checks_soon();
+        let may_pass = self.waiting.is_at_rest(&self.context) && !self.events.checks_soon();
         let socket = self.sockets.tcp(id);
         let until = socket.endpoint.paused_until(&pause).filter(|&at| may_pass && at < self.end);
         let Some(at) = until.filter(|&at| self.context.calendar.pass_to(at)) else {
@@ -234,26 +228,26 @@ impl World {
 
     pub(crate) fn return_all_credits(&mut self) {
         if !self.context.segmented.is_empty() {
-            self.charge_for_segments();
+            self.sockets.charge_for_segments(&mut self.context);
         }
         for &(id, truesize) in &self.context.effects.credits {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {
                     if socket.endpoint.credit(truesize) {
                         let waited = std::mem::take(&mut socket.awaits_credit);
-                        self.devices[socket.device.index()].awaiting_credit -= u32::from(waited);
-                        self.small_queues.push(id);
+                        self.network.devices[socket.device.index()].awaiting_credit -= u32::from(waited);
+                        self.waiting.small_queues.push(id);
                     }
                 }
                 Transport::Udp(socket) => {
                     if socket.credit(truesize) {
-                        self.devices[socket.device.index()].awaiting_credit -= 1;
-                        self.runnable.push_back(id);
+                        self.network.devices[socket.device.index()].awaiting_credit -= 1;
+                        self.waiting.runnable.push_back(id);
                     }
                 }
                 Transport::Endpoint(socket) => {
                     if socket.credit(truesize) {
-                        self.devices[socket.device.index()].awaiting_credit -= 1;
+                        self.network.devices[socket.device.index()].awaiting_credit -= 1;
                         self.endpoints.writable.push(id);
                     }
                 }
@@ -264,38 +258,6 @@ impl World {
             }
         }
         self.context.effects.credits.clear();
-    }
-
-    /// Must be called before the credits of the segments are returned.
-    #[inline(never)]
-    fn charge_for_segments(&mut self) {
-        for (id, extra) in self.context.segmented.drain(..) {
-            self.sockets.tcp(id).endpoint.segmented(extra);
-        }
-    }
-
-    /// The alarm of a socket fired. True if its timer expires now; its deadline may have moved since the alarm was set.
-    pub(crate) fn timer_fired(&mut self, id: SocketId) -> bool {
-        let now = self.context.now;
-        let transport = &mut self.sockets.get_mut(id).transport;
-        let fired =
-            for_tcp!(transport, socket => socket.alarm.fired(now, socket.endpoint.deadline()), return false);
-        match fired {
-            Fired::Due => true,
-            Fired::Early(at) => {
-                self.context.wake_at(at, Event::Timer(id));
-                false
-            }
-            Fired::Idle => false,
-        }
-    }
-
-    /// The timer of a socket expires with the other timers of this tick.
-    pub(crate) fn wait_for_tick(&mut self, id: SocketId) {
-        let place =
-            for_tcp!(&self.sockets.get_mut(id).transport, socket => socket.timer, not_of_kind(id, "TCP"));
-        self.timers.ran_out(id, place);
-        self.events.check_soon();
     }
 
     /// The timers of this tick expire.
@@ -325,11 +287,11 @@ impl World {
             return self.expire_timer(id);
         }
         self.return_credits_to(id);
-        let World { sockets, devices, context, .. } = self;
+        let World { sockets, network, context, .. } = self;
         let socket = sockets.tcp(id);
         socket.endpoint.expire(context.now);
         // A device without a discipline refuses no packet.
-        let passes_time = devices[socket.device.index()].root.is_none();
+        let passes_time = network.devices[socket.device.index()].root.is_none();
         let quiet_until = || context.calendar.peek_time().unwrap_or(SimTime::NEVER);
         let burst = passes_time.then(|| socket.endpoint.begin_paced_burst(quiet_until()));
         self.drain(id);
@@ -347,7 +309,7 @@ impl World {
     /// Reads the data of a socket in the place of its application.
     #[inline(always)]
     pub(crate) fn read_and_count(&mut self, id: SocketId) {
-        self.reader = None;
+        self.waiting.reader = None;
         let socket = self.sockets.receiver(id);
         socket.read_and_count(self.context.now);
         // As in `Syscalls::read`.
@@ -388,13 +350,13 @@ impl World {
         let socket = self.sockets.udp(id);
         if socket.is_full() {
             // Packets that have left by now are credited first: completions are not events by themselves.
-            self.devices[socket.device.index()].process_earlier_completions(&mut self.context);
+            self.network.devices[socket.device.index()].process_earlier_completions(&mut self.context);
             self.return_credits();
         }
         let socket = self.sockets.udp(id);
         if socket.is_full() {
             socket.blocked = true;
-            self.devices[socket.device.index()].add_waiting_socket(&mut self.context);
+            self.network.devices[socket.device.index()].add_waiting_socket(&mut self.context);
             return false;
         }
         true
@@ -423,58 +385,6 @@ fn count_sent_packet(packet: &Packet, context: &mut Context) {
         && segment.length > 0
     {
         context.cost.segments += u64::from(packet.segments);
-    }
-}
-
-/// Queues the application of a socket. Data that is only to be counted needs none, if it is its turn: the socket is then
-/// the `reader`.
-#[inline(always)]
-fn wake_application<S: SocketKind>(
-    socket: &mut TcpSocket<S>,
-    id: SocketId,
-    reader: &mut Option<SocketId>,
-    runnable: &mut VecDeque<SocketId>,
-) {
-    let only_counts = socket.only_counts && socket.endpoint.is_only_readable();
-    if only_counts && reader.is_none() && runnable.is_empty() {
-        let wakeup = socket.endpoint.wakeup();
-        debug_assert_eq!(wakeup, READABLE);
-        *reader = Some(id);
-    } else {
-        wake_otherwise(socket, id, reader, runnable);
-    }
-}
-
-/// Wakes the application of a socket that does not become the reader.
-#[inline(never)]
-fn wake_otherwise<S: SocketKind>(
-    socket: &mut TcpSocket<S>,
-    id: SocketId,
-    reader: &mut Option<SocketId>,
-    runnable: &mut VecDeque<SocketId>,
-) {
-    let wakeup = socket.endpoint.wakeup();
-    let only_counts = wakeup == READABLE && socket.only_counts;
-    if !(wakeup.is_none() || only_counts && *reader == Some(id)) {
-        queue_application(socket, id, reader, runnable);
-        socket.woken = socket.woken.with(wakeup);
-    }
-}
-
-/// The application is called in its turn; if its data was to be read before, it is called for that too.
-#[inline(never)]
-fn queue_application<S: SocketKind>(
-    socket: &mut TcpSocket<S>,
-    id: SocketId,
-    reader: &mut Option<SocketId>,
-    runnable: &mut VecDeque<SocketId>,
-) {
-    if *reader == Some(id) {
-        *reader = None;
-        socket.woken = READABLE;
-        runnable.push_front(id);
-    } else if socket.woken.is_none() {
-        runnable.push_back(id);
     }
 }
 

@@ -10,8 +10,6 @@
 //!
 //! and again from 2 until nothing is left. There is no recursion: a component queues the work that it causes.
 
-use std::collections::VecDeque;
-
 use tailback_engine::Streams;
 use tailback_packet::{Packet, SocketId};
 use tailback_traffic::Event as AppEvent;
@@ -21,19 +19,19 @@ use crate::channel::RadioChannel;
 use crate::connection::Planned;
 use crate::context::Context;
 use crate::conversation::{Barrier, Conversation};
-use crate::device::Device;
 use crate::endpoints::Endpoints;
 use crate::event::Received;
 use crate::event_count::EventCount;
+use crate::network::Network;
 use crate::qdisc_stats::qdisc_stats;
-use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
 use crate::steps::Steps;
 use crate::timers::Timers;
-use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
+use crate::turn::Waiting;
+use crate::{ConversationId, Cost, Event, Ledger, RunError, TimerId};
 
 /// Whether a run continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,8 +98,7 @@ pub struct World {
     pub(crate) slot: Slot,
     pub(crate) tcp_info_rows: TcpInfoRows,
     pub(crate) at_ack: AtAck,
-    pub(crate) routes: Routes<DeviceId>,
-    pub(crate) devices: Vec<Device>,
+    pub(crate) network: Network,
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
@@ -120,12 +117,7 @@ pub struct World {
     /// Barriers of conversations, in the order of their first names.
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) context: Context,
-    /// Sockets whose small queue drained.
-    pub(crate) small_queues: Vec<SocketId>,
-    /// A socket that is to be read in the place of its application, before those of `runnable` are.
-    pub(crate) reader: Option<SocketId>,
-    /// Sockets whose application was woken.
-    pub(crate) runnable: VecDeque<SocketId>,
+    pub(crate) waiting: Waiting,
     pub(crate) timers: Timers,
     pub(crate) steps: Steps,
     /// The events so far, and before which of them something else is looked at: timers that are due, a run that stands still,
@@ -146,8 +138,7 @@ impl World {
     /// Where the packets are.
     pub fn ledger(&self) -> Ledger {
         let on_air = self.context.channels.iter().map(RadioChannel::packets).sum::<usize>();
-        let inside =
-            self.devices.iter().map(Device::packets).sum::<usize>() + self.context.backlog.len() + on_air;
+        let inside = self.network.packets() + self.context.backlog.len() + on_air;
         Ledger { inside: inside as u64, ..self.context.ledger }
     }
 
@@ -225,8 +216,8 @@ impl World {
                     return Ok(());
                 }
             }
-            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
-            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
+            Event::Watchdog(device) => self.network.devices[device.index()].watchdog_fired(&mut self.context),
+            Event::Transmitted(device) => self.network.devices[device.index()].transmitted(&mut self.context),
             _ => {
                 self.context.calendar.take();
                 return self.dispatch_rare(event, watch);
@@ -236,7 +227,7 @@ impl World {
         if self.context.effects.credits.len() | self.context.backlog.len() > 0 {
             self.settle_some();
         } else {
-            debug_assert!(self.is_settled());
+            debug_assert!(self.waiting.is_settled(&self.context));
         }
         Ok(())
     }
@@ -252,13 +243,15 @@ impl World {
             }
             Event::Progress => return self.check_watcher(watch),
             Event::Arrived(_) | Event::Watchdog(_) | Event::Transmitted(_) | Event::Pause => {}
-            Event::PathDelivers(device) => self.devices[device.index()].path_delivers(&mut self.context),
-            Event::Poll(device) => self.devices[device.index()].poll(&mut self.context),
-            Event::Air(channel) => self.on_air(channel),
+            Event::PathDelivers(device) => {
+                self.network.devices[device.index()].path_delivers(&mut self.context)
+            }
+            Event::Poll(device) => self.network.devices[device.index()].poll(&mut self.context),
+            Event::Air(channel) => self.network.on_air(channel, &mut self.context),
             Event::Interrupt(channel, station) => self.context.interrupt(channel, station),
             Event::Completions(channel, station) => self.context.report_completions(channel, station),
             Event::Change(number) => {
-                self.schedule[number as usize].clone().apply(&mut self.devices, &mut self.context);
+                self.schedule[number as usize].clone().apply(&mut self.network.devices, &mut self.context);
             }
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
@@ -271,14 +264,16 @@ impl World {
     /// A timer is due: all timers of its tick run before any of their consequences. Nearly always it is the only one.
     #[inline(never)]
     fn timer_event(&mut self, socket: SocketId) {
-        let is_due = self.timer_fired(socket);
+        let is_due = self.sockets.timer_fired(socket, &mut self.context);
         let is_last = self.context.calendar.peek_time() != Some(self.context.now);
         if is_due && is_last && !self.timers.is_any_due() {
             self.expire_only_timer(socket);
             return self.settle();
         }
         if is_due {
-            self.wait_for_tick(socket);
+            // It expires with the other timers of this tick.
+            self.timers.ran_out(socket, self.sockets.timer(socket));
+            self.events.check_soon();
         }
         if is_last {
             self.tick();
@@ -292,7 +287,7 @@ impl World {
 
     /// Processes everything that is caused at this time.
     pub(crate) fn settle(&mut self) {
-        if !self.is_settled() {
+        if !self.waiting.is_settled(&self.context) {
             self.settle_some();
         }
     }
@@ -303,12 +298,12 @@ impl World {
         if !self.context.effects.credits.is_empty() {
             self.return_all_credits();
         }
-        if let Some(socket) = self.reader
-            && self.nothing_precedes_reader()
+        if let Some(socket) = self.waiting.reader
+            && self.waiting.nothing_precedes_reader(&self.context)
         {
             self.read_in_turn(socket);
         }
-        if !self.is_settled() {
+        if !self.waiting.is_settled(&self.context) {
             self.settle_all();
         }
     }
@@ -321,14 +316,14 @@ impl World {
             self.steps.count();
             if let Some((host, packet)) = self.context.backlog.pop_front() {
                 self.receive(host, packet);
-            } else if !self.small_queues.is_empty() {
+            } else if !self.waiting.small_queues.is_empty() {
                 self.run_small_queues();
-            } else if let Some(socket) = self.reader {
+            } else if let Some(socket) = self.waiting.reader {
                 self.read_in_turn(socket);
-            } else if let Some(socket) = self.runnable.pop_front() {
+            } else if let Some(socket) = self.waiting.runnable.pop_front() {
                 self.run_application(socket);
             }
-            if self.is_at_rest() {
+            if self.waiting.is_at_rest(&self.context) {
                 return;
             }
         }
@@ -338,14 +333,14 @@ impl World {
     /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;
     /// sockets queued meanwhile wait for the next round. [linux-6.12 tcp_output.c tcp_wfree, tcp_tsq_workfn]
     fn run_small_queues(&mut self) {
-        let mut queued = std::mem::take(&mut self.small_queues);
+        let mut queued = std::mem::take(&mut self.waiting.small_queues);
         while let Some(socket) = queued.pop() {
             self.sockets.tcp(socket).endpoint.small_queue_ran(self.context.now);
             self.drain(socket);
         }
-        if self.small_queues.is_empty() {
+        if self.waiting.small_queues.is_empty() {
             // The list keeps its memory.
-            self.small_queues = queued;
+            self.waiting.small_queues = queued;
         }
     }
 
@@ -353,7 +348,8 @@ impl World {
         let event = if timer == TimerId::START { AppEvent::Started } else { AppEvent::Timer };
         if event == AppEvent::Started {
             self.open(conversation);
-            self.set_options(conversation);
+            let starts = &self.conversations[conversation.0 as usize];
+            starts.set_no_delay(&mut self.sockets, self.context.now);
         } else if self.conversations[conversation.0 as usize].machine.is_none() {
             // It is over: a time to stop comes too late.
             return;
@@ -367,12 +363,13 @@ impl World {
         self.context.cost.events = self.events.number();
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
-        self.record_sojourns();
-        let disciplines = qdisc_stats(&self.devices, &self.context.journal);
+        self.network.record_sojourns(&mut self.slot, &mut self.context);
+        let disciplines = qdisc_stats(&self.network.devices, &self.context.journal);
         // The last that is done with the network: it empties the queues.
-        self.refuse_leaks();
+        let ledger = self.ledger();
+        self.network.refuse_leaks(&ledger, &self.context);
         // Whoever writes the tables does it where the network was.
-        drop((self.sockets, self.conversations, self.planned, self.devices));
+        drop((self.sockets, self.conversations, self.planned, self.network));
         let Context { mut journal, mut captures, cost, .. } = self.context;
         if let Some(log) = captures.log.take() {
             log.finish(&mut journal.record);

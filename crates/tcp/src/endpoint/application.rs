@@ -42,7 +42,8 @@ impl Endpoint {
     pub fn has_room(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.buffer.app_blocked = false;
-        self.sender.stop_clock(Chrono::SendBuffer);
+        let is_busy = self.sender.is_busy();
+        self.sender.clocks.stop(Chrono::SendBuffer, is_busy, now);
     }
 
     /// The application sends `bytes` (one blocking `send()`, or the rest of one). Returns how many the send buffer

@@ -260,7 +260,8 @@ impl<S: SendingHalf> Endpoint<S> {
         self.check_space();
         self.receiver.decide_ack(now);
         // Everything else to send has left by the end of the step in which it arose.
-        let sends_data = self.sender.as_sender().is_some_and(|sender| sender.has_pass() || sender.aborted);
+        let sends_data =
+            self.sender.as_sender().is_some_and(|sender| sender.gate.work.pass().is_some() || sender.aborted);
         let to_send = match self.receiver.ack_due {
             _ if sends_data => ToSend::Anything,
             true => ToSend::Ack,

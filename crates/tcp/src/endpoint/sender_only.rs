@@ -21,7 +21,7 @@ impl<S: SendingHalf> Endpoint<S> {
     /// Nothing is to be sent, and no loss probe is out.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
-        self.sender.as_sender().is_none_or(Sender::is_silent)
+        self.sender.as_sender().is_none_or(|sender| !sender.has_unsent() && sender.tlp.high_seq.is_none())
     }
 
     /// The transmit loop is to run.

@@ -6,7 +6,6 @@ use tailback_units::SimTime;
 use super::Endpoint;
 use super::segments::ACK_TRUESIZE;
 use crate::output::bursts::PassStart;
-use crate::sender::Sender;
 use crate::sending_half::SendingHalf;
 use crate::state::gate::{Transmitted, Written};
 
@@ -174,7 +173,7 @@ impl<S: SendingHalf> Endpoint<S> {
     /// The next segment of a paced burst waits for its departure time.
     #[inline]
     pub fn pauses(&self) -> Option<Pause> {
-        self.sender.as_sender().is_some_and(Sender::pauses).then_some(Pause(()))
+        self.sender.as_sender().is_some_and(|sender| sender.gate.pauses(&sender.flow)).then_some(Pause(()))
     }
 }
 
@@ -183,7 +182,7 @@ impl Endpoint {
     #[inline(always)]
     pub fn look_ahead(&mut self, now: SimTime) -> Next {
         self.sender.flow.now = now;
-        if self.sender.continues_burst() {
+        if self.sender.gate.work.continues_burst(&self.sender.below, &self.sender.flow) {
             return Next::OfBurst(OfBurst(()));
         }
         let begun = if self.sends_only_data() { self.sender.begin_pass() } else { PassStart::Otherwise };
@@ -257,7 +256,9 @@ impl Endpoint {
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
     pub fn small_queue_ran(&mut self, now: SimTime) {
         self.sender.flow.now = now;
-        self.sender.small_queue_handler();
+        if self.sender.below.handler_runs() {
+            self.sender.kick();
+        }
     }
 
     /// The host passes the time from one segment of this socket to the next while nothing else happens, until it calls
@@ -274,7 +275,9 @@ impl Endpoint {
     pub fn paused_until(&self, _: &Pause) -> Option<SimTime> {
         let departure = self.sender.flow.departure;
         let other = self.sender.timer.expires().or(self.handshake.deadline).or(self.receiver.deadline());
-        let only_pauses = self.sender.has_room_below() && !self.awaits_credit() && !self.has_pending_events();
+        let only_pauses = self.sender.gate.work.progress.burst.has_room(&self.sender.below)
+            && !self.awaits_credit()
+            && !self.has_pending_events();
         (only_pauses && departure < other.instant()).then_some(departure)
     }
 

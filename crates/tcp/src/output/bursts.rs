@@ -65,7 +65,7 @@ impl Sender {
                 let looks = !self.buffer.needs_no_check(self.flow.now);
                 let progress = &mut self.gate.work.progress;
                 (progress.begun, progress.burst.checks_space) = (true, looks);
-                return match self.continues_burst() {
+                return match self.gate.work.continues_burst(&self.below, &self.flow) {
                     true => PassStart::Burst,
                     false if self.end_if_small_queue_holds(pass) => PassStart::Ended,
                     false => PassStart::Otherwise,
@@ -80,7 +80,7 @@ impl Sender {
     fn end_if_small_queue_holds(&mut self, pass: Pass) -> bool {
         let ends = self.held_by_small_queue(self.flow.mss, Urgency::NewData);
         if ends {
-            debug_assert!(self.in_flight() < self.window.cwnd.0, "cwnd is looked at before");
+            debug_assert!(self.scoreboard.in_flight() < self.window.cwnd.0, "cwnd is looked at before");
             self.end_held(pass, HeldBy::SmallQueue, self.gate.work.progress.cwnd_limited);
         }
         ends
@@ -110,7 +110,7 @@ impl Sender {
             return false;
         }
         debug_assert!(!self.gate.work.precedes_new_data(), "retransmissions went first");
-        self.in_flight() > 0 && !self.arms_timer_when_sent()
+        self.scoreboard.in_flight() > 0 && !self.arms_timer_when_sent()
     }
 
     /// A paced flow has sent a segment, and its host passes the time to the next departure: counts the segments that only
@@ -130,7 +130,7 @@ impl Sender {
         self.count_burst();
         let begins = self.gate.work.progress.burst.left > 0;
         if begins {
-            self.update_clocks(false);
+            self.clocks.update(self.is_busy(), false, self.flow.now);
             self.validate_cwnd(false);
         }
         begins
@@ -140,10 +140,10 @@ impl Sender {
     #[inline(always)]
     fn count_burst(&mut self) {
         let mss = u64::from(self.flow.mss);
-        let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.in_flight()));
+        let by_cwnd = u64::from(self.window.cwnd.0.saturating_sub(self.scoreboard.in_flight()));
         // The segment with the end of a write carries PSH.
         let before_mark = self.stream.push_marks.front().map_or(u64::MAX, |mark| mark - 1);
-        let end = self.stream.write_seq.min(self.window_end()).min(before_mark);
+        let end = self.stream.write_seq.min(self.peer.window_end(self.flow.snd_una)).min(before_mark);
         let bytes = end.saturating_sub(self.flow.snd_nxt);
         let left = if by_cwnd * mss <= bytes { by_cwnd } else { bytes / mss };
         let fills_cwnd = by_cwnd * mss < bytes && self.flow.pacing_status == PacingStatus::None;
@@ -155,27 +155,13 @@ impl Sender {
         }
     }
 
-    /// There is a next segment of a burst, and the small queue has room for it.
-    #[inline(always)]
-    pub(crate) fn continues_burst(&mut self) -> bool {
-        let Burst { left, small_queue_limit, .. } = self.gate.work.progress.burst;
-        if left == 0 {
-            return false;
-        }
-        let continues = self.below.wmem_alloc < small_queue_limit && self.flow.departure <= self.flow.now;
-        if !continues {
-            self.gate.work.progress.burst = Burst::default();
-        }
-        continues
-    }
-
     /// The next segment of a burst leaves.
     #[inline(always)]
     pub(crate) fn leave_of_burst(&mut self) -> Outgoing {
         let (seq, length) = (self.flow.snd_nxt, self.flow.mss);
         debug_assert_eq!(self.next_segment(Pass::Normal), Ok(Offer { length, fin: false }));
         self.flow.last_sent = self.flow.now;
-        self.take_departure();
+        self.flow.take_departure();
         let truesize = self.count_sent(length, 1);
         Outgoing {
             seq,
@@ -226,7 +212,9 @@ impl Sender {
         debug_assert!(
             work.pass() == Some(Pass::Normal) && !work.precedes_new_data() && !work.progress.stopped
         );
-        debug_assert!(!self.gate.held_by_pacing(&self.flow) && self.in_flight() == self.window.cwnd.0);
+        debug_assert!(
+            !self.gate.held_by_pacing(&self.flow) && self.scoreboard.in_flight() == self.window.cwnd.0
+        );
         debug_assert!(self.has_unsent() && !self.stream.fin_queued);
         self.end_held(Pass::Normal, HeldBy::Cwnd, true);
     }
@@ -250,7 +238,7 @@ impl Sender {
         self.space_after(self.flow.mss, self.flow.departure);
         self.still_has_no_space();
         // The pass would have ended with the segment before.
-        if self.in_cwnd_reduction() {
+        if self.flow.ca_state.reduces_cwnd() {
             self.recovery.prr.sent(self.gate.work.progress.sent);
         }
         self.gate.work.progress.sent = 0;
@@ -271,21 +259,6 @@ impl Sender {
         let (tags, before, kind) = (Tags::default(), self.flow.departure, NewKind::Segments);
         self.gate.work.pending = Some(Pending::New { length: self.flow.mss, tags, before, kind });
         self.handed_over(outcome);
-    }
-
-    /// Pacing holds the next segment of a burst.
-    #[inline]
-    pub(crate) fn pauses(&self) -> bool {
-        let gate = &self.gate;
-        gate.quiet_until > SimTime::ZERO
-            && gate.work.progress.burst.left > 0
-            && self.flow.departure > self.flow.now
-    }
-
-    /// The small queue has room for the next segment of the burst.
-    #[inline]
-    pub(crate) fn has_room_below(&self) -> bool {
-        self.below.wmem_alloc < self.gate.work.progress.burst.small_queue_limit
     }
 
     /// The host does not pass the time of a paced burst: the pass ends, and the pacing timer runs.

@@ -34,7 +34,7 @@ impl Sender {
     fn lost_from(&mut self) -> Option<Index> {
         let from = self.scoreboard.retransmit_from()?;
         let held = self.gate.held_by_pacing(&self.flow)
-            || self.in_flight() >= self.window.cwnd.0
+            || self.scoreboard.in_flight() >= self.window.cwnd.0
             || self.scoreboard.retrans_out() >= self.scoreboard.lost_out();
         (!held).then_some(from)
     }
@@ -58,7 +58,7 @@ impl Sender {
         let run = self.scoreboard.lost_run(index, GSO_MAX_SIZE / self.flow.mss);
         let last = self.scoreboard.get(index + u64::from(run) - 1);
         let bytes = last.seq + u64::from(last.length) - self.scoreboard.get(index).seq;
-        let allowed = (self.window.cwnd.0 - self.in_flight()).min(self.tso_segs());
+        let allowed = (self.window.cwnd.0 - self.scoreboard.in_flight()).min(self.tso_segs());
         (bytes as u32, run.min(allowed))
     }
 
@@ -66,7 +66,7 @@ impl Sender {
         self.gate.work.set_retransmit(Retransmit::Nothing);
         if std::mem::take(&mut self.gate.work.head_retransmitted) {
             // A full RTO from now. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue, at its end]
-            self.arm_behind_pacing(TimerKind::Retransmission, self.rtt.rto());
+            self.timer.arm_behind_pacing(TimerKind::Retransmission, self.rtt.rto(), &self.flow);
         }
     }
 
@@ -91,11 +91,11 @@ impl Sender {
         let seq = self.scoreboard.get(index).seq;
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
-        let before = self.take_departure();
+        let before = self.flow.take_departure();
         let truesize = self.count_sent(length, segments_of(length, self.flow.mss));
         self.sent.total_retrans += u64::from(count);
         self.sent.bytes_retrans += u64::from(length);
-        if self.in_flight() == 0 {
+        if self.scoreboard.in_flight() == 0 {
             self.cwnd_event(CwndEvent::TxStart);
         }
         self.flow.last_sent = self.flow.now;
@@ -110,7 +110,7 @@ impl Sender {
     fn fit_to_window(&mut self, index: Index, count: u32) -> Option<u32> {
         let (mss, first) = (u64::from(self.flow.mss), self.scoreboard.get(index));
         let (seq, length) = (first.seq, u64::from(first.length));
-        let room = match self.window_end().saturating_sub(seq) {
+        let room = match self.peer.window_end(self.flow.snd_una).saturating_sub(seq) {
             0 if index != self.scoreboard.queue().head() => return None,
             0 => mss,
             room => room,
@@ -139,7 +139,7 @@ impl Sender {
         let fits = u64::from(first.length) + u64::from(follower.length) <= room;
         joinable
             && fits
-            && follower.end() <= self.window_end()
+            && follower.end() <= self.peer.window_end(self.flow.snd_una)
             && self.scoreboard.queue().skb_end(index) == next
             && self.scoreboard.queue().skb_end(next) == next + 1
     }
@@ -181,7 +181,7 @@ impl Sender {
         } else if refused {
             self.end_retransmissions();
         } else {
-            if self.in_cwnd_reduction() {
+            if self.flow.ca_state.reduces_cwnd() {
                 self.recovery.prr.sent(count);
             }
             let head = index == self.scoreboard.queue().head();

@@ -61,6 +61,14 @@ impl SentSegment {
         }
     }
 
+    /// Takes the first `length` bytes, which do not reach its end.
+    pub(crate) fn take_first(&mut self, length: u32) -> Self {
+        let first = SentSegment { length, tags: self.tags.without_end(), ..self.clone() };
+        self.seq += u64::from(length);
+        self.length -= length;
+        first
+    }
+
     /// Records a retransmission.
     pub(crate) fn take_stamp(&mut self, stamp: &Stamp) {
         self.sent_at = stamp.sent_at;

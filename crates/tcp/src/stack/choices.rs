@@ -11,6 +11,17 @@ pub enum AlwaysSends {
     Everything,
 }
 
+impl AlwaysSends {
+    /// With at most so many skbs unacknowledged, the next one is never refused.
+    pub(crate) fn skbs(self) -> u32 {
+        match self {
+            AlwaysSends::Nothing => 0,
+            AlwaysSends::AtMostOne => 1,
+            AlwaysSends::Everything => u32::MAX,
+        }
+    }
+}
+
 /// The sockets that `net.ipv4.tcp_limit_output_bytes` limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputLimit {

@@ -8,6 +8,8 @@ use tailback_units::SimTime;
 use crate::clock::Deadline;
 use crate::info::{HeldBy, HeldTimes};
 use crate::queue::{Index, Tags};
+use crate::scoreboard::Scoreboard;
+use crate::state::small_queue::SmallQueue;
 use crate::state::stream::segments_of;
 
 /// What the transmit loop does first after an ACK. [linux-6.12 tcp_input.c REXMIT_*]
@@ -189,7 +191,28 @@ pub(crate) struct Burst {
     pub(crate) small_queue_limit: u64,
 }
 
+impl Burst {
+    /// The small queue has room for the next segment.
+    #[inline]
+    pub(crate) fn has_room(&self, below: &SmallQueue) -> bool {
+        below.wmem_alloc < self.small_queue_limit
+    }
+}
+
 impl PendingWork {
+    /// There is a next segment of a burst, and the small queue has room for it; otherwise the burst ends.
+    #[inline(always)]
+    pub(crate) fn continues_burst(&mut self, below: &SmallQueue, flow: &Flow) -> bool {
+        if self.progress.burst.left == 0 {
+            return false;
+        }
+        let continues = self.progress.burst.has_room(below) && flow.departure <= flow.now;
+        if !continues {
+            self.progress.burst = Burst::default();
+        }
+        continues
+    }
+
     /// True if the transmit loop has to run, even if nothing can be sent.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
@@ -306,6 +329,26 @@ impl Gate {
             self.pacing_timer = Deadline::at(flow.departure);
         }
         true
+    }
+
+    /// Pacing holds the next segment of a burst.
+    #[inline]
+    pub(crate) fn pauses(&self, flow: &Flow) -> bool {
+        self.quiet_until > SimTime::ZERO && self.work.progress.burst.left > 0 && flow.departure > flow.now
+    }
+
+    /// A short segment waits for more if the application said that more comes, or while another short one is
+    /// unacknowledged (Minshall's rule). [linux-6.12 tcp_output.c tcp_nagle_check]
+    pub(crate) fn held_by_nagle(&self, pass: Pass, flow: &Flow, scoreboard: &Scoreboard) -> bool {
+        let short_one_is_out = || {
+            let unacknowledged = flow.snd_una < self.small_sent && self.small_sent <= flow.snd_nxt;
+            unacknowledged && scoreboard.packets_out() > 0
+        };
+        match pass {
+            Pass::More => true,
+            Pass::Normal | Pass::Autocork => self.corked || (!self.no_delay && short_one_is_out()),
+            _ => false,
+        }
     }
 
     /// New data is refused.

@@ -1,8 +1,13 @@
 //! The MTU of the path, and path MTU discovery.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use tailback_units::{SimTime, Span};
+
+use crate::config::{MtuProbing, Settings};
+
+/// Minimum MSS after a black hole (`net.ipv4.tcp_mtu_probe_floor`).
+const MSS_FLOOR: u32 = 48;
 
 /// The search: sizes of IP packets.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +85,25 @@ impl PathMtu {
         PathMtu { route: mtu, of_mss: mtu, changed: None, search: None, reports_sack: false }
     }
 
+    /// The handshake is complete: the search begins, if there is to be one. [linux-6.12 tcp_output.c tcp_mtup_init]
+    pub(crate) fn begin_search(&mut self, settings: &Settings, sizes: SegmentSizes, now: SimTime) {
+        let since = match settings.mtu_probing {
+            MtuProbing::Off => return,
+            MtuProbing::AfterBlackHole => None,
+            MtuProbing::Always => Some(now),
+        };
+        let (low, high) = (sizes.mtu_of(settings.base_mss), sizes.largest());
+        let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
+        self.search = Some(Box::new(search));
+    }
+
+    /// A probe of `size` bytes, with this payload, was sent.
+    pub(crate) fn probe_sent(&mut self, size: u32, payload: Range<u64>) {
+        if let Some(search) = &mut self.search {
+            search.probe = Some(MtuProbe { size, start: payload.start, end: payload.end });
+        }
+    }
+
     /// The search as it is now.
     #[inline]
     pub(crate) fn search(&self) -> Option<MtuSearch> {
@@ -93,6 +117,20 @@ impl PathMtu {
             let (low, high) = range.into_inner();
             **search = MtuSearch { low, high, since: Some(now), probe: None, ..**search };
         }
+    }
+
+    /// After repeated timeouts, suspects a black hole for large packets. True if there is a search, whose range has changed.
+    /// [linux-6.12 tcp_timer.c tcp_mtu_probing]
+    pub(crate) fn suspect_black_hole(&mut self, sizes: SegmentSizes, base_mss: u32, now: SimTime) -> bool {
+        let Some(search) = &mut self.search else { return false };
+        match search.since {
+            None => search.since = Some(now),
+            Some(_) => {
+                let half = sizes.mss_of(search.low) / 2;
+                search.low = sizes.mtu_of(half.min(base_mss).max(MSS_FLOOR));
+            }
+        }
+        true
     }
 
     /// A probe was sent and is neither acknowledged nor lost.

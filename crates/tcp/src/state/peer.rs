@@ -35,6 +35,12 @@ impl PeerWindow {
         u64::from(self.max_window)
     }
 
+    /// One past the last byte that it allows. [linux-6.12 tcp.h tcp_wnd_end]
+    #[inline]
+    pub(crate) fn window_end(&self, snd_una: u64) -> u64 {
+        snd_una + self.snd_wnd
+    }
+
     /// Half of the largest window, or all of it if it is small. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
     pub(crate) fn half_of_largest(&self) -> u64 {
         if self.largest() > MSS_DEFAULT { self.largest() / 2 } else { self.largest() }

@@ -4,7 +4,9 @@ use tailback_units::{Segs, SimTime, Span};
 
 use crate::clock::timestamp;
 use crate::one_word::OneWord;
+use crate::scoreboard::Scoreboard;
 use crate::state::prr::Prr;
+use crate::state::timer::TailLossProbe;
 
 /// State of loss recovery. [linux-6.12 tcp_sock undo_*]
 #[derive(Clone, Debug)]
@@ -64,8 +66,10 @@ impl Recovery {
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);
     }
 
-    /// From now on the reduction may be undone, once so many retransmissions of it are known to be spurious.
-    pub(crate) fn allow_undo(&mut self, snd_una: u64, retransmissions: u32) {
+    /// From now on the reduction may be undone, once all retransmissions of it are known to be spurious, and those that are
+    /// out now. [linux-6.12 tcp_input.c tcp_init_undo]
+    pub(crate) fn allow_undo(&mut self, snd_una: u64, scoreboard: &Scoreboard, tlp: TailLossProbe) {
+        let retransmissions = scoreboard.retrans_out() + tlp.retransmissions_out();
         self.undo_marker = OneWord::some(snd_una);
         self.undo_retrans = (retransmissions > 0).then_some(retransmissions);
     }

@@ -64,6 +64,28 @@ impl SendStream {
         self.pushed_seq = end;
     }
 
+    /// Sets PSH on the last segment written since `before`, and on the first one more than `half` of the largest window after
+    /// the last PSH. Unless this `ends` the write, only on the latter. Segments begin at `next` and have `mss` bytes.
+    /// [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
+    pub(crate) fn mark_pushes(&mut self, before: u64, (next, mss): (u64, u32), half: u64, ends: bool) {
+        if self.write_seq == before {
+            return;
+        }
+        let mss = u64::from(mss);
+        let first = before + (mss - (before - next) % mss);
+        loop {
+            let past = (self.pushed_seq + half + 1).max(first);
+            let end = first + (past - first).next_multiple_of(mss);
+            if end >= self.write_seq {
+                break;
+            }
+            self.mark_push(end);
+        }
+        if ends || self.write_seq > self.pushed_seq + half {
+            self.mark_push(self.write_seq);
+        }
+    }
+
     /// The skb that ended at `from` now ends at `to`, and PSH moves with its end.
     /// [linux-6.12 tcp_output.c tcp_grow_skb]
     pub(crate) fn move_push_mark(&mut self, from: u64, to: u64) {

@@ -1,9 +1,11 @@
 //! The sender's timer and its loss probe.
 
-use tailback_units::SimTime;
+use tailback_cc::Flow;
+use tailback_units::{SimTime, Span, TimerRounding, expiry};
 
 use crate::clock::Deadline;
 use crate::one_word::OneWord;
+use crate::rtt::in_jiffies;
 
 /// Which deadline of a sending half passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,11 +26,12 @@ pub(crate) enum TimerKind {
 }
 
 /// The timer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmitTimer {
     /// The purpose for which it is armed.
     kind: Option<TimerKind>,
     expires: Deadline,
+    rounding: TimerRounding,
     /// Doublings of the time to the next window probe.
     pub(crate) probe_backoff: u32,
     /// Window probes since the last ACK.
@@ -44,11 +47,36 @@ pub(crate) struct RetransmitTimer {
 }
 
 impl RetransmitTimer {
-    /// Sets the expiry to `instant`, in place of the previous one.
+    pub(crate) fn new(rounding: TimerRounding) -> Self {
+        RetransmitTimer {
+            kind: None,
+            expires: Deadline::NONE,
+            rounding,
+            probe_backoff: 0,
+            probes_out: 0,
+            probing_since: OneWord::NONE,
+            probe_due: false,
+            probe_leaves: false,
+            armed_after_pass: false,
+        }
+    }
+
+    /// Arms it for a time from now on, in place of what it was armed for.
     #[inline]
-    pub(crate) fn arm(&mut self, kind: TimerKind, instant: SimTime) {
+    pub(crate) fn arm(&mut self, kind: TimerKind, span: Span, flow: &Flow) {
         self.kind = Some(kind);
-        self.expires = Deadline::at(instant);
+        self.expires = Deadline::at(expiry(flow.now, span, (flow.jiffy, self.rounding)));
+    }
+
+    /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
+    #[inline(always)]
+    pub(crate) fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span, flow: &Flow) {
+        let held = flow.departure.since(flow.now);
+        if held.is_zero() {
+            // A timer has a resolution of a jiffy.
+            return self.arm(kind, span, flow);
+        }
+        self.arm(kind, in_jiffies(span, flow.jiffy) + Span::from_millis(held.as_millis()), flow);
     }
 
     pub(crate) fn disarm(&mut self) {

@@ -125,7 +125,7 @@ impl Builder<'_> {
         let chosen = self.control(connection.cc, side, &self.settings[usize::from(host)], path)?;
         let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
         let device = self.first_hop(host, peer, path)?;
-        let root = &self.world.devices[device.index()].root;
+        let root = &self.world.network.devices[device.index()].root;
         let paced_below = root.as_ref().is_some_and(|root| root.takes_over_pacing());
         let end = End {
             host: HostId(host),

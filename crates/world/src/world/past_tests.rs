@@ -109,7 +109,7 @@ fn any_driver() -> impl Strategy<Value = &'static str> {
 /// The run reaches its end, and its packets are accounted for.
 fn check(scenario: &Scenario) -> Result<(), TestCaseError> {
     let mut world = ran(scenario);
-    prop_assert_eq!(world.check_conservation(), Ok(()));
+    prop_assert_eq!(world.network.check_conservation(&world.ledger(), &world.context), Ok(()));
     Ok(())
 }
 
@@ -198,5 +198,5 @@ fn a_socket_that_acts_by_a_timer_has_the_credit_of_what_has_left() {
     set_hosts(&mut scenario, Some(1), Offloads::On, false);
     scenario.links[0].rate_bps = [Some(5_000_000); 2];
     let mut world = ran(&scenario);
-    assert_eq!(world.check_conservation(), Ok(()));
+    assert_eq!(world.network.check_conservation(&world.ledger(), &world.context), Ok(()));
 }

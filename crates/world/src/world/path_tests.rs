@@ -27,7 +27,7 @@ fn netem(options: &[(&str, u64)]) -> std::collections::BTreeMap<String, u64> {
 }
 
 fn drops(world: &World, reason: DropReason) -> u64 {
-    world.devices.iter().map(|device| device.drops[reason as usize]).sum()
+    world.network.devices.iter().map(|device| device.drops[reason as usize]).sum()
 }
 
 fn police(rate_bps: u64, burst: u64) -> Police {
@@ -73,7 +73,11 @@ fn a_policer_passes_what_its_bucket_holds_at_once_and_drops_the_rest() {
     scenario.links[0].rate_bps = [Some(100_000_000); 2];
     scenario.links[0].police = [Some(police(1_000_000, 3000)), None];
     let world = ran(&scenario);
-    assert_eq!(world.devices[0].drops[DropReason::Policed as usize], 2, "two packets of four fit the bucket");
+    assert_eq!(
+        world.network.devices[0].drops[DropReason::Policed as usize],
+        2,
+        "two packets of four fit the bucket"
+    );
     assert_eq!(drops(&world, DropReason::Policed), 2);
     let unpoliced = chain(&large_pings(&[0, 1, 2, 3]));
     let with = |scenario: &Scenario| first_round_trip(&ran(scenario), 0);
@@ -162,7 +166,7 @@ fn loss_of_a_tenth_loses_a_tenth_and_is_counted_at_the_sending_device() {
     scenario.links[0].rate_bps = [Some(1_000_000_000); 2];
     scenario.links[0].netem[0] = netem(&[("loss", percent(10))]);
     let world = ran(&scenario);
-    let lost = world.devices[0].drops[DropReason::RandomLoss as usize];
+    let lost = world.network.devices[0].drops[DropReason::RandomLoss as usize];
     assert!((110..190).contains(&lost), "{lost}");
     assert_eq!(drops(&world, DropReason::RandomLoss), lost);
 }

@@ -35,9 +35,9 @@ fn two_stations_share_one_pfifo_fast_and_neither_is_favoured_by_its_number() {
     let mut scenario = cell(2, "ath9k_htc", FLOODS);
     scenario.record.interval_ns = 10_000_000_000;
     let world = ran(&scenario);
-    let kinds = world.devices.iter().map(|device| device.root.as_ref().map(|root| root.kind()));
+    let kinds = world.network.devices.iter().map(|device| device.root.as_ref().map(|root| root.kind()));
     assert_eq!(kinds.collect::<Vec<_>>(), [Some("pfifo_fast"); 5]);
-    assert!(world.devices[ACCESS_POINT].drops.iter().sum::<u64>() > 1000, "the one queue overflows");
+    assert!(world.network.devices[ACCESS_POINT].drops.iter().sum::<u64>() > 1000, "the one queue overflows");
     let received = [0, 1].map(|flow| datagrams(&world, flow).received as f64);
     let share = received[0] / (received[0] + received[1]);
     assert!((0.4..0.6).contains(&share), "{received:?}");
@@ -46,7 +46,7 @@ fn two_stations_share_one_pfifo_fast_and_neither_is_favoured_by_its_number() {
 #[test]
 fn above_queues_per_station_a_radio_has_no_discipline_of_its_own() {
     let world = ran(&cell(2, "ath9k", FLOODS));
-    assert!(world.devices[ACCESS_POINT..].iter().all(|device| device.root.is_none()));
+    assert!(world.network.devices[ACCESS_POINT..].iter().all(|device| device.root.is_none()));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_discipline_of_a_radio_is_attached_once_by_any_of_its_links() {
     };
     for link in [1, 2] {
         let world = World::build(&attached(&[link])).unwrap();
-        assert_eq!(world.devices[ACCESS_POINT].root.as_ref().unwrap().kind(), "fq_codel");
+        assert_eq!(world.network.devices[ACCESS_POINT].root.as_ref().unwrap().kind(), "fq_codel");
     }
     let error = World::build(&attached(&[1, 2])).err().unwrap();
     assert_eq!(

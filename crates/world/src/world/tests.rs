@@ -76,9 +76,9 @@ fn a_packet_bypasses_an_empty_pfifo_fast_and_waits_behind_another() {
     let mut scenario = chain(TWO_LARGE_PINGS);
     scenario.qdiscs = attached(r#"{"kind": "pfifo_fast", "options": {}}"#);
     let mut world = World::build(&scenario).unwrap();
-    assert_eq!(world.devices[0].way, Way::IntoRing);
+    assert_eq!(world.network.devices[0].way, Way::IntoRing);
     world.advance(&()).unwrap();
-    let device = &mut world.devices[0];
+    let device = &mut world.network.devices[0];
     // The second ping had to wait for the first.
     assert_eq!(device.way, Way::PastIfEmpty);
     device.count_bypassed();
@@ -93,7 +93,7 @@ fn a_full_queue_drops_and_the_ledger_still_balances() {
     scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 5}}"#);
     let world = ran(&scenario);
     // BQL starts at zero bytes: one packet is on the wire, five wait.
-    assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 34);
+    assert_eq!(world.network.devices[0].drops.iter().sum::<u64>(), 34);
     assert_eq!(world.ledger(), Ledger { created: 46, delivered: 12, dropped: 34, inside: 0 });
     let answered: Vec<bool> = (0..40).map(|ping| round_trips(&world, ping)[0].is_some()).collect();
     assert_eq!(answered, (0..40).map(|ping| ping < 6).collect::<Vec<_>>());
@@ -402,7 +402,7 @@ fn udp_above_the_rate_of_a_local_bottleneck_is_held_back_by_its_send_buffer() {
     let mut world = ran(&scenario);
     let sent = datagrams(&world, 0).sent;
     // 10 Mbit/s carry 812.7 frames of 1538 bytes per second; 212,992 bytes hold 93 datagrams of 2304.
-    assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 0);
+    assert_eq!(world.network.devices[0].drops.iter().sum::<u64>(), 0);
     assert!((812..=906).contains(&sent), "{sent}");
     let socket = world.sockets.udp(SocketId(0));
     assert!(socket.unsent <= socket.send_buffer + 2_304, "{}", socket.unsent);
@@ -495,7 +495,7 @@ fn four_flows(rate_bps: u64, qdisc: &str) -> Scenario {
 
 /// The sockets of what is queued at the client's device, in the order in which it leaves.
 fn dequeue_all(world: &mut World) -> Vec<SocketId> {
-    let (device, context, mut sockets) = (&mut world.devices[0], &mut world.context, Vec::new());
+    let (device, context, mut sockets) = (&mut world.network.devices[0], &mut world.context, Vec::new());
     let Some(Root::Other(queue)) = &mut device.root else { panic!("a discipline with a kind") };
     while let Dequeued::Packet(packet) =
         queue.dequeue(&mut context.effects.context(context.now, &mut device.draws))
@@ -518,7 +518,7 @@ fn of_the_sockets_whose_small_queues_have_drained_the_last_one_sends_first() {
         world.context.effects.credits.push(credit);
     }
     world.return_all_credits();
-    assert_eq!(world.small_queues, senders);
+    assert_eq!(world.waiting.small_queues, senders);
     world.run_small_queues();
     let mut sent = dequeue_all(&mut world);
     sent.dedup();
@@ -544,8 +544,8 @@ proptest! {
     ) {
         let scenario = four_flows(rate_mbps * 1_000_000, &format!(r#"{{"kind": "{qdisc}", "options": {{}}}}"#));
         let mut longer = World::build(&scenario).unwrap();
-        prop_assert!(longer.devices.iter().any(|device| device.way == Way::IntoRing && device.ends_at_host));
-        for device in &mut longer.devices {
+        prop_assert!(longer.network.devices.iter().any(|device| device.way == Way::IntoRing && device.ends_at_host));
+        for device in &mut longer.network.devices {
             if device.way == Way::IntoRing {
                 (device.way, device.way_when_empty) = (Way::Past, Way::Past);
             }
@@ -559,10 +559,16 @@ proptest! {
 fn a_run_that_has_lost_a_packet_fails_by_its_name() {
     let mut world = ran(&chain(PING));
     world.context.ledger.created += 1;
-    let leak = world.check_conservation().unwrap_err();
+    let leak = world.network.check_conservation(&world.ledger(), &world.context).unwrap_err();
     assert_eq!(leak, "21 were sent, 20 delivered, 0 dropped, and 0 are in the network: 1 have vanished");
     world.context.ledger.created -= 2;
-    assert!(world.check_conservation().unwrap_err().ends_with(": 1 too many"));
+    assert!(
+        world
+            .network
+            .check_conservation(&world.ledger(), &world.context)
+            .unwrap_err()
+            .ends_with(": 1 too many")
+    );
 }
 
 #[test]
