@@ -46,6 +46,7 @@ mod receiver_rtt;
 mod recovery;
 mod rtt;
 mod sack;
+mod sack_blocks;
 mod scoreboard;
 mod sender;
 mod sending_half;

@@ -9,13 +9,13 @@ use tailback_packet::{SackBlock, Segment};
 
 use crate::clock::Micros;
 use crate::queue::{Index, Tags};
+use crate::sack_blocks::AscendingBlocks;
 use crate::scoreboard::Scoreboard;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::{DsackWidens, ProbeDsack};
 use crate::state::rack::Rack;
 use crate::state::rate::{DeliveryRate, SampleInProgress};
 use crate::state::recovery::Recovery;
-use crate::state::sacks::AscendingBlocks;
 
 /// The results of processing the SACK blocks of one ACK.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use crate::queue::{Index, PlainHead, RetransmitQueue, SentSegment, Stamp, Tags};
-use crate::state::sacks::AscendingBlocks;
+use crate::sack_blocks::AscendingBlocks;
 
 /// With debug assertions on, queues up to this length are checked in full: longer ones would make a run quadratic.
 const COUNTED_THROUGH: u32 = 64;

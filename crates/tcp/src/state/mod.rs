@@ -11,7 +11,6 @@ pub(crate) mod prr;
 pub(crate) mod rack;
 pub(crate) mod rate;
 pub(crate) mod recovery;
-pub(crate) mod sacks;
 pub(crate) mod small_queue;
 pub(crate) mod stream;
 pub(crate) mod timer;
