@@ -66,8 +66,8 @@ impl Recovery {
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);
     }
 
-    /// From now on the reduction may be undone, once all retransmissions of it are known to be spurious, and those that are
-    /// out now. [linux-6.12 tcp_input.c tcp_init_undo]
+    /// From now on the reduction may be undone, once all of its retransmissions are known to be spurious; those that are out
+    /// now count. [linux-6.12 tcp_input.c tcp_init_undo]
     pub(crate) fn allow_undo(&mut self, snd_una: u64, scoreboard: &Scoreboard, tlp: TailLossProbe) {
         let retransmissions = scoreboard.retrans_out() + tlp.retransmissions_out();
         self.undo_marker = OneWord::some(snd_una);
