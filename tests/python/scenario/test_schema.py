@@ -49,6 +49,7 @@ STUDIED = {
     "matrix": {"ecn-not-requested", "no-marks"},
     "paths": {"adaptive-without-effect", "slow-start-measured"},
     "sysctls": {"few-pings", "large-skbs", "queue-below-bdp", "slow-start-measured"},
+    "trap": {"slow-start-measured"},
     "versions-dualpi2": {"slow-start-measured"},
 }
 """Warnings about what files of conformance compare with a kernel on purpose, `dctcp` over a FIFO among it; about
