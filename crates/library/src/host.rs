@@ -75,7 +75,8 @@ extern "C" fn log(token: *mut c_void, line: *const c_char) {
 }
 
 extern "C" fn fail(token: *mut c_void, reason: *const c_char) {
-    host(token).fail(notes::shown(&text(reason), notes::LONGEST));
+    let line = notes::shown(&text(reason), notes::LONGEST);
+    host(token).fail(if line.is_empty() { "it calls `fail` without a reason".to_owned() } else { line });
 }
 
 extern "C" fn event(token: *mut c_void, name: *const c_char, data: *const c_char) {

@@ -24,6 +24,9 @@ void *tailback_endpoint_open(const struct tailback_setup *setup)
 #ifdef REFUSES
     setup->host->fail(setup->token, "it does not like this path");
 #endif
+#ifdef REFUSES_SILENTLY
+    setup->host->fail(setup->token, " \n");
+#endif
 #ifdef GIVES_NULL
     return NULL;
 #endif

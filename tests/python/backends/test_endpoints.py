@@ -131,6 +131,7 @@ def test_the_example_in_python_shares_a_fair_queue() -> None:
         ("VERSION=9", "it was compiled for version 9 of tailback_endpoint.h, and this is version 1"),
         ("LACKS_TIMEOUT", "it has no function `tailback_endpoint_timeout`"),
         ("REFUSES", "it does not like this path"),
+        ("REFUSES_SILENTLY", "it calls `fail` without a reason"),
         ("GIVES_NULL", "its tailback_endpoint_open gives NULL"),
         ("ASKS_FOR_THE_PAST", "at 1 s: it asks to be called at 0.5 s, and it is 1 s"),
         ("STANDS_STILL", "time stands still at 1 s"),
@@ -139,7 +140,7 @@ def test_the_example_in_python_shares_a_fair_queue() -> None:
         ("SENDS_LONG", "a datagram of 1473 bytes, and the path carries 1472 at most"),
         ("MARKS", "its ECN bits are 4; write 0 to 3"),
         ("NOTES", "the data of its event `recovery:metrics_updated` is not JSON"),
-        ("CRASHES", "wrong.c, line 50, in tailback_endpoint_expired: an access through a null pointer"),
+        ("CRASHES", "wrong.c, line 53, in tailback_endpoint_expired: an access through a null pointer"),
         ("ABORTS", "it called abort(), in its call `tailback_endpoint_expired` at 1.000000 s"),
         ("SPINS", "it did not return within 2 s of CPU time, in its call `tailback_endpoint_expired`"),
     ],
@@ -154,7 +155,7 @@ def test_a_failed_run_leaves_the_others_alone(compiled: Compile, tmp_path: Path)
     text = EXPERIMENT.format(file='"./lib${which}.so"', options="{}", duration="2s") + "vary: {which: [good, bad]}\n"
     (tmp_path / "experiment.yaml").write_text("let: {which: good}\n" + text)
     done = in_process("run", tmp_path / "experiment.yaml", "-o", tmp_path / "out", status=1)
-    assert "the endpoint failed: wrong.c, line 50" in done.stderr
+    assert "the endpoint failed: wrong.c, line 53" in done.stderr
     assert len(tailback.open(tmp_path / "out").runs) == 1
 
 
