@@ -43,11 +43,12 @@ extern "C" {
 struct tailback_host {
     /* Random bits: they depend on the seed of the run, the name of the flow and the end. */
     uint64_t (*random)(void *token);
-    /* A line for the file `endpoint.log` of the run. */
+    /* A line for the file `endpoint.log` of the run: of a longer one, its first 1,000 characters. */
     void (*log)(void *token, const char *line);
     /* It cannot go on: the run ends with this reason after the present call. */
     void (*fail)(void *token, const char *reason);
-    /* An event for the qlog of this end: its name, as "recovery:metrics_updated", and its data, a JSON object. */
+    /* An event for the qlog of this end: its name, as "recovery:metrics_updated", of at most 100 characters, and its
+     * data, a JSON object. */
     void (*event)(void *token, const char *name, const char *data);
 };
 
