@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from math import sqrt
 
 import pytest
+import yaml
 
 from conformance.l4s import PAGE, Cell, Found, cells, load, measured
+from conformance.l4s_fifo import batched, overflows_of
 from conformance.l4s_law import CLASSIC, fixed, terms_of, waits_ms
 
 
@@ -20,7 +23,7 @@ def test_every_claim_names_a_source_and_one_figure_and_no_id_comes_twice() -> No
     assert len({one.id for one in found}) == len(found)
     for one in found[: len(data["claims"])]:
         assert one.source in data["sources"]
-        assert (one.ratio is None) != (one.p99 is None)
+        assert bool(one.ratios) != (one.p99 is not None)
     assert all(one.source is None for one in found[len(data["claims"]) :])
 
 
@@ -29,6 +32,18 @@ def test_a_ratio_holds_within_a_factor_and_a_tail_up_to_its_bound() -> None:
     assert [ratio.holds(Found(prague, 10, 1)) for prague in (6, 7, 14, 16)] == [False, True, True, False]
     assert [tail.holds(Found(10, 10, p99)) for p99 in (1.9, 2.1)] == [True, False]
     assert cell("bbr3-20").holds(Found(10, 10, 1)) is None
+    twice = cell("heist-fifo-20")
+    assert twice.ratio == pytest.approx(sqrt(twice.ratios[0] * twice.ratios[1]))
+
+
+def test_the_cells_of_a_source_have_the_conditions_that_it_states() -> None:
+    heist = [one for one in cells(load()) if one.source == "heist"]
+    for one in heist:
+        keys = yaml.safe_load(one.experiment())
+        assert not any("rate" in link for link in keys["links"])
+        assert keys["qdiscs"]["router -> server"] == f"htb rate {one.rate} | {one.queue}"
+        assert keys["duration"] == "180s"
+        assert ("hosts" in keys) == ("noecn" not in one.id)
 
 
 def test_the_page_has_a_row_for_each_cell() -> None:
@@ -62,3 +77,12 @@ def test_what_the_calculation_takes_for_granted_is_the_whole_difference() -> Non
     assert all(0.8 < each < 2.1 for each in off)
     product = off[0] * off[1] * off[2] * off[3]
     assert found.ratio == pytest.approx(reno.ratio * product, rel=0.02)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fewer_overflows_of_a_fifo_hit_prague_and_its_share_is_larger_if_acks_arrive_together() -> None:
+    fifo = cell("heist-fifo-10")
+    (alone,) = overflows_of(fifo, batched(None), 1)
+    (together,) = overflows_of(fifo, batched("10ms"), 1)
+    assert together.hit < 0.7 * alone.hit
+    assert together.ratio > 1.5 * alone.ratio
