@@ -4,6 +4,7 @@ size first, and stops at a limit. Every other way to open a file is listed here 
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,7 @@ def opening(function: ast.expr) -> str | None:
     return function.attr if function.attr != "copy" or owner == "shutil" else None
 
 
+@cache
 def found() -> dict[str, set[str]]:
     """How each function of the package opens files, by `FILE:FUNCTION`."""
     places: dict[str, set[str]] = {}
