@@ -122,7 +122,8 @@ def flent(home: Path, *words: str | Path) -> str:
     """The messages of Flent, which exits with 0 even after an error."""
     assert FLENT, NEEDS_FLENT
     # Without this environment: Debian's Python has Flent's packages, ours does not.
-    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home), "TMPDIR": str(home)}
+    # All share the list of fonts that matplotlib makes.
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home.parent), "TMPDIR": str(home)}
     done = subprocess.run(
         [FLENT, *map(str, words)],
         env=environment,
