@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+import scipy
 
 from tailback.analysis import resampling, student
 from tailback.analysis.distances import ks, wasserstein
@@ -32,7 +32,7 @@ def test_a_permutation_test_finds_what_scipys_finds(pair: tuple[Values, Values])
         return np.asarray(np.mean(ours, axis=axis) - np.mean(theirs, axis=axis))
 
     reference, candidate = pair
-    expected = stats.permutation_test(
+    expected = scipy.stats.permutation_test(
         (candidate, reference), apart, vectorized=True, n_resamples=resampling.RESAMPLES, axis=-1,
         rng=np.random.default_rng(resampling.SEED),
     )  # fmt: skip
@@ -42,8 +42,8 @@ def test_a_permutation_test_finds_what_scipys_finds(pair: tuple[Values, Values])
 @pytest.mark.parametrize("count", [2, 3, 5, 10, 30])
 def test_an_interval_is_the_one_of_scipys_bootstrap(count: int) -> None:
     values = samples(count)
-    tail = stats.norm.cdf(-np.sqrt(count / (count - 1)) * stats.t.ppf(0.975, count - 1))
-    expected = stats.bootstrap(
+    tail = scipy.stats.norm.cdf(-np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1))
+    expected = scipy.stats.bootstrap(
         (values,), np.mean, confidence_level=1 - 2 * tail, n_resamples=resampling.RESAMPLES, method="percentile",
         rng=np.random.default_rng(resampling.SEED),
     )  # fmt: skip
@@ -53,20 +53,20 @@ def test_an_interval_is_the_one_of_scipys_bootstrap(count: int) -> None:
 @pytest.mark.parametrize("tied", [0, 3])
 def test_ranks_and_rates_of_false_discoveries_are_scipys(tied: int) -> None:
     values = samples(20, tied)
-    assert resampling.ranks(values).tolist() == stats.rankdata(values).tolist()
+    assert resampling.ranks(values).tolist() == scipy.stats.rankdata(values).tolist()
     p = np.random.default_rng(1).random(20).round(1 if tied else 9)
-    np.testing.assert_allclose(resampling.discovery_rates(p), stats.false_discovery_control(p), rtol=1e-12)
+    np.testing.assert_allclose(resampling.discovery_rates(p), scipy.stats.false_discovery_control(p), rtol=1e-12)
 
 
 @pytest.mark.parametrize("tied", [0, 3])
 @pytest.mark.parametrize(("ours", "theirs"), [(1, 2), (3, 7), (50, 20)])
 def test_distances_are_scipys(ours: int, theirs: int, tied: int) -> None:
     one, other = samples(ours, tied), samples(theirs, tied) + 1
-    assert wasserstein(one, other) == pytest.approx(stats.wasserstein_distance(one, other), rel=1e-12)
-    assert ks(one, other) == pytest.approx(stats.ks_2samp(one, other, method="asymp").statistic, rel=1e-12)
+    assert wasserstein(one, other) == pytest.approx(scipy.stats.wasserstein_distance(one, other), rel=1e-12)
+    assert ks(one, other) == pytest.approx(scipy.stats.ks_2samp(one, other, method="asymp").statistic, rel=1e-12)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4.7, 29])
 def test_the_tail_of_students_distribution_is_scipys(freedom: float) -> None:
     for t in (0.0, 0.3, 2.0, 40.0):
-        assert student.exceeded(freedom, t) == pytest.approx(stats.t.sf(t, freedom), rel=1e-10)
+        assert student.exceeded(freedom, t) == pytest.approx(scipy.stats.t.sf(t, freedom), rel=1e-10)

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-from statsmodels.formula.api import ols
 
 from tailback.analysis.metric import Column, at
 from tailback.analysis.sensitivity import Sensitivity, sensitivity
@@ -48,6 +46,10 @@ def test_axes_that_matter_only_together_have_no_share_by_themselves() -> None:
 
 
 def test_first_order_indices_are_those_of_an_analysis_of_variance() -> None:
+    # Here, because each process that runs tests imports all files of tests, and this takes a second.
+    import statsmodels.api as sm
+    from statsmodels.formula.api import ols
+
     runs = grid(lambda a, b, c: 3.0 * a + 2.0 * b + a * c, repetitions=4, noise=1.0)
     found = sensitivity(AXES, runs, Y, logarithmic=False)
     frame = pd.DataFrame([{**axes, **summary} for axes, summary in runs])

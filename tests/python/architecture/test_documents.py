@@ -102,9 +102,9 @@ def test_every_make_target_in_the_text_exists() -> None:
         for target in re.findall(r"(?:`|^)make (\w[\w-]*)", text(document), re.MULTILINE)
     }
     assert {"demo", "test", "golden", "bench"} <= told
-    for target in sorted(told):
-        done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    # An absent one is named by make.
+    done = subprocess.run(["make", "--dry-run", *sorted(told)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_ci_runs_the_test_command_of_the_readme() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tailback
+from statements import statements
 from tailback.extras import EXTRAS
 from tailback.plots import band, candlestick, names, timeseries
 from tailback.plots.registry import PLOTS
@@ -145,8 +146,9 @@ def imports(*, at_top: bool = False) -> Iterator[tuple[Path, int, str]]:
     """Each import of the package: where it is, and of what."""
     for file in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(file.read_text())
-        typing = {id(node) for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
-        for node in tree.body if at_top else ast.walk(tree):
+        nodes = tree.body if at_top else list(statements(tree))
+        typing = {id(node) for block in nodes if _is_for_types(block) for node in statements(block)}
+        for node in nodes:
             if id(node) in typing:
                 continue
             if isinstance(node, ast.Import):

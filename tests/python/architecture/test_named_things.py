@@ -7,12 +7,12 @@ the module that it names. Names of foreign things (the kernel, other programs) a
 
 import ast
 import functools
-import io
 import re
 import subprocess
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+
+from statements import statements
 
 ROOT = Path(__file__).parents[3]
 
@@ -55,6 +55,12 @@ PLACE = re.compile(rf"(?<![\w/.$<-])((?:{FOLDERS})/[\w./-]*\w)")
 MODULE = re.compile(r"\bpython -m ((?:tailback|conformance|campaigns)[\w.]*)")
 
 
+STRING_OR_COMMENT = re.compile(
+    r"""(?P<triple>\"\"\"|''')(?:\\[\s\S]|[\s\S])*?(?P=triple)|(?P<quote>["'])(?:\\[\s\S]|[^\n])*?(?P=quote)|#[^\n]*"""
+)
+"""Of a program in Python. In a string, `#` begins no comment."""
+
+
 @functools.cache
 def tracked() -> tuple[Path, ...]:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -81,14 +87,15 @@ def parts(file: Path) -> tuple[str, str]:
 
 def _python(text: str) -> tuple[str, str]:
     prose, code = [""] * (text.count("\n") + 2), [*text.split("\n"), ""]
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             for line in range(node.lineno - 1, node.end_lineno or node.lineno):
                 prose[line], code[line] = code[line] or prose[line], ""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            line, column = token.start
-            prose[line - 1], code[line - 1] = token.string, code[line - 1][:column]
+    line, before = 0, 0
+    for token in STRING_OR_COMMENT.finditer(text):
+        if token[0].startswith("#"):
+            line, before = line + text.count("\n", before, token.start()), token.start()
+            prose[line], code[line] = token[0], code[line][: token.start() - (text.rfind("\n", 0, token.start()) + 1)]
     return "\n".join(prose), "\n".join(code)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import tailback
 from graphs import circles_of
+from statements import statements
 
 PACKAGE = Path(tailback.__file__).parent
 
@@ -28,9 +29,9 @@ def modules() -> Mapping[str, Path]:
 
 def uses(text: str) -> set[str]:
     """The modules that `text` imports, wherever in it; those for annotations alone are not imported when it runs."""
-    tree = ast.parse(text)
-    unread = {id(inner) for node in ast.walk(tree) if _is_for_annotations(node) for inner in ast.walk(node)}
-    named = {name for node in ast.walk(tree) if id(node) not in unread for name in _names(node)}
+    every = list(statements(ast.parse(text)))
+    unread = {id(inner) for node in every if _is_for_annotations(node) for inner in statements(node)}
+    named = {name for node in every if id(node) not in unread for name in _names(node)}
     return {name if name in modules() else name.rpartition(".")[0] for name in named} & modules().keys()
 
 

@@ -100,11 +100,11 @@ PRESETS = {
 """Presets that are exported under their own names, and plots of their tests."""
 
 
-def results(folder: Path, test: str) -> Results:
+def results(folder: Path, test: str, *settings: str) -> Results:
     traffic = "\n".join(f"  - {entry}" for entry in [*TRAFFIC[test], PING])
     file = folder / f"{test}.yaml"
     file.write_text(f"title: {test}\n{LINES}traffic:\n{traffic}\n")
-    return tailback.run(file, out=folder / test)
+    return tailback.run(file, settings=settings, out=folder / "-".join((test, *settings)))
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +122,8 @@ def flent(home: Path, *words: str | Path) -> str:
     """The messages of Flent, which exits with 0 even after an error."""
     assert FLENT, NEEDS_FLENT
     # Without this environment: Debian's Python has Flent's packages, ours does not.
-    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home), "TMPDIR": str(home)}
+    # All share the list of fonts that matplotlib makes.
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home.parent), "TMPDIR": str(home)}
     done = subprocess.run(
         [FLENT, *map(str, words)],
         env=environment,
@@ -164,7 +165,7 @@ def test_flent_draws_every_plot_of_every_test(folder: Path, tmp_path: Path, test
 
 
 def draws(folder: Path, home: Path, test: str, plots: tuple[str, ...]) -> None:
-    found = results(folder, "rrul_be" if test == "rrul" else test).select(repetition="1", cc="bbr")
+    found = results(folder, "rrul_be" if test == "rrul" else test, "cc=bbr", "repeat=1")
     (file,) = export_flent(found, home / "out", test if test == "rrul" else None)
     assert json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] == test
     for plot in plots:
@@ -230,11 +231,12 @@ measure: {warmup: 1s}
 
 
 def test_flent_draws_the_air_of_a_cell(tmp_path: Path) -> None:
+    """The first plot has `airtime_rx` and `airtime_tx` above each other."""
     file = tmp_path / "cell.yaml"
     file.write_text(CELL)
     found = tailback.run(file, out=tmp_path / "cell")
     (written,) = export_flent(found, tmp_path / "out")
-    for plot in ("airtime_tx", "airtime", "airtime_total_combine", "aggregation"):
+    for plot in ("airtime", "airtime_total_combine", "aggregation"):
         drawn(tmp_path, [written], plot)
     raw = read(written).raw_values["wifi_stats_router"]
     sent = sum(row["stations"]["far"]["airtime_tx"] for row in raw)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 import tailback
 from fake_backend import FakeBackend, Nobody, grid
@@ -39,23 +39,30 @@ def written(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.write(found, tmp_path_factory.mktemp("page") / "report.html")
 
 
-@pytest.fixture
-def page(written: Path) -> Iterator[tuple[Page, list[str]]]:
-    """The opened page, with its errors."""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
     assert BROWSER, NEEDS_BROWSER
-    said: list[str] = []
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
-        # Offline: any request of the page to a network fails.
-        opened = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
-        opened.set_default_timeout(TIMEOUT_MS)
-        opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
-        opened.goto(written.as_uri())
-        opened.wait_for_selector("body[data-ready=true]")
-        yield opened, said
-        browser.close()
+        started = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=TIMEOUT_MS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, written: Path) -> Iterator[tuple[Page, list[str]]]:
+    """The opened page, with its errors."""
+    said: list[str] = []
+    # Offline: any request of the page to a network fails.
+    context = browser.new_context(offline=True, viewport={"width": 1300, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(TIMEOUT_MS)
+    opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+    opened.goto(written.as_uri())
+    opened.wait_for_selector("body[data-ready=true]")
+    yield opened, said
+    context.close()
 
 
 def rows(page: Page) -> list[str]:

@@ -34,7 +34,7 @@ GONE = "the process with the air is gone"
 UNREACHED = "connecting the radios"
 """What the agent says if nobody listens."""
 
-PROGRAM = f"from {__name__} import main; main()"
+PROGRAM = Path(__file__).with_name("air_process.py")
 """What it runs."""
 
 
@@ -47,7 +47,8 @@ def running(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
     (folder / SCENARIO).write_text(scenario, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with (folder / MESSAGES).open("wb") as messages:
-        command = [*launcher, sys.executable, "-c", PROGRAM]
+        # `-P`: without the folder of the program, whose files have the names of libraries.
+        command = [*launcher, sys.executable, "-P", PROGRAM, SCENARIO, SOCKET, TABLE, DROPS]
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
         )
@@ -112,12 +113,3 @@ def _why(folder: Path) -> str:
     messages = (folder / MESSAGES).read_text(encoding="utf-8", errors="replace").strip()
     last = messages.splitlines()[-1] if messages else "it was killed, or did not start"
     return f"the process with the air of the cells ended: {last}"
-
-
-def main() -> None:
-    """Serves the driver that connects to the socket in the current folder."""
-    from tailback import _core
-
-    found = _core.serve_air(Path(SCENARIO).read_text(encoding="utf-8"), SOCKET)
-    for name, table in zip((TABLE, DROPS), found, strict=True):
-        Path(name).write_bytes(table.stream)

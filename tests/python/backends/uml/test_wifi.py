@@ -361,7 +361,7 @@ def under_way(uml: Uml, scenario: Make, room: Path) -> Iterator[tuple[threading.
 def air_in(room: Path) -> int:
     """The process with the air."""
     commands = {int(entry): (Path("/proc") / entry / "cmdline").read_bytes() for entry in left_running(room)}
-    [found] = [number for number, command in commands.items() if b"backends.uml.air" in command]
+    [found] = [number for number, command in commands.items() if b"air_process.py" in command]
     return found
 
 
@@ -415,6 +415,12 @@ while driver.recv(24):
 DONE = (24, 0, 0, 0, 0, 0, 2**64 - 1)
 
 
+def runs_instead(room: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """This is the process with the air."""
+    (room / "air_process.py").write_text(text)
+    monkeypatch.setattr(air, "PROGRAM", room / "air_process.py")
+
+
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
@@ -427,7 +433,7 @@ DONE = (24, 0, 0, 0, 0, 0, 2**64 - 1)
 def test_an_air_that_breaks_the_protocol_ends_the_run_with_what_it_said(
     said: tuple[int, ...], reason: str, uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(air, "PROGRAM", OF_ITS_OWN.format(messages=[DONE, said]))
+    runs_instead(room, monkeypatch, OF_ITS_OWN.format(messages=[DONE, said]))
     with pytest.raises(RunFailed, match=re.escape(reason)):
         run(uml, with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)]))
     until(lambda: left_running(room) == [])
@@ -469,7 +475,7 @@ def before_judging(monkeypatch: pytest.MonkeyPatch, do: Callable[[Path], object]
 def test_an_air_that_fails_is_the_cause_though_it_ends_after_the_kernel(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(air, "PROGRAM", LISTENS + GIVES_UP)
+    runs_instead(room, monkeypatch, LISTENS + GIVES_UP)
     before_judging(monkeypatch, lambda folder: (folder / "judged").touch())
     with pytest.raises(RunFailed, match="the process with the air of the cells ended: the air gave up"):
         run(uml, with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)]))
@@ -479,7 +485,7 @@ def test_an_air_that_fails_is_the_cause_though_it_ends_after_the_kernel(
 def test_an_air_that_fails_because_the_kernel_ended_is_not_the_cause(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(air, "PROGRAM", LISTENS + BREAKS_AND_FAILS)
+    runs_instead(room, monkeypatch, LISTENS + BREAKS_AND_FAILS)
     before_judging(monkeypatch, lambda _folder: until(lambda: left_running(room) == []))
     with pytest.raises(RunFailed, match=re.escape("the air says something unknown (99)")):
         run(uml, with_cell(scenario, [flow(1, start_ns=0, stop_ns=SECOND)]))
