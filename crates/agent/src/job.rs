@@ -353,6 +353,9 @@ pub struct Program {
     pub memory: Option<u64>,
     /// Processes and threads of its user.
     pub processes: u64,
+    /// Virtual time that each of its system calls takes; none: as usual, if the kernel can do that.
+    #[serde(default)]
+    pub syscall_ns: Option<u32>,
     /// Bytes that it may write.
     pub output: u64,
     /// When it starts.

@@ -34,6 +34,12 @@ const GRACE_NS: u64 = 1_000_000_000;
 /// Between two looks whether a server listens.
 const LOOK_NS: u64 = 1_000_000;
 
+/// Where a process of a guest writes how long its system calls take, and those of the processes that it starts
+/// (`kernel/patches/0010-um-time-of-system-calls.patch`).
+const SYSCALL: &str = "/sys/module/syscall/parameters/time_ns";
+/// What they take if the experiment does not say it.
+const SYSCALL_NS: u32 = 250;
+
 /// Sizes of the file systems of a host that no program owns.
 const TMP: &str = "size=64m,mode=1777";
 
@@ -226,9 +232,10 @@ impl Running {
         }
         let mut child = {
             let mut state = locked(&self.state);
+            // Not after the start: the calls of the program take time before this thread goes on.
+            state.started_ns = sys::monotonic_ns();
             let child =
                 command.spawn().doing(format!("starting the program {name} (`{}`)", self.program.path))?;
-            state.started_ns = sys::monotonic_ns();
             state.process = Some(child.id());
             child
         };
@@ -270,9 +277,23 @@ impl Running {
         let Program { user, memory, processes, .. } = self.program;
         let root = self.program.root.is_some().then(|| root::place_of(self.number));
         let user = users().then_some(user);
-        child::confine(&mut command, Confinement { root, user, memory, processes })
+        child::confine(&mut command, Confinement { root, user, memory, processes, syscall: self.syscall()? })
             .doing(format!("confining {name}"))?;
         Ok(command)
+    }
+
+    /// How long its system calls take. A kernel that was built before there was such a time has none.
+    fn syscall(&self) -> Result<Option<(File, u32)>, Failure> {
+        let time_ns = self.program.syscall_ns;
+        if !kernel_module::is_guest() || (time_ns.is_none() && !Path::new(SYSCALL).exists()) {
+            return Ok(None);
+        }
+        let file = File::options().write(true).open(SYSCALL).doing(format!(
+            "setting the time of a system call of {}; if there is no such file, the kernel is an old one: \
+             tailback kernel build",
+            self.program.name
+        ))?;
+        Ok(Some((file, time_ns.unwrap_or(SYSCALL_NS))))
     }
 
     fn stop_at(&self, at_ns: u64) {

@@ -44,6 +44,8 @@ class Program(Part, frozen=True, kw_only=True):
     processes: int
     output: int
     """Bytes that it may write."""
+    syscall_ns: Nanoseconds | None = None
+    """Virtual time that each of its system calls takes, if the file says it."""
     memory: int | None = None
     """Bytes of its address space."""
     root: str | None = None

@@ -109,6 +109,7 @@ def _job(number: int, program: Program, addresses: Mapping[str, str]) -> Json:
         "user": [user, group],
         "memory": program.memory,
         "processes": program.processes,
+        "syscall_ns": program.syscall_ns,
         "output": program.output,
         "start_ns": program.start_ns,
         "stop_ns": program.stop_ns if program.role == "client" or program.stop_ns is not None else 2**62,

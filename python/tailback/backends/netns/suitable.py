@@ -27,6 +27,9 @@ def check(scenario: Scenario, probe: Probe) -> None:
 def _clock(scenario: Scenario) -> Iterator[Finding]:
     if scenario.clock_ns is not None:
         yield "`clock` would be that of this machine", f"remove it, or {VIRTUAL_TIME}"
+    for program in scenario.programs:
+        if program.syscall_ns is not None:
+            yield f"`syscall` of `{program.name}` is that of this machine", f"remove it, or {VIRTUAL_TIME}"
 
 
 def _statistics() -> Iterator[Finding]:

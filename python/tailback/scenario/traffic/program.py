@@ -34,6 +34,7 @@ ROOT = "root"
 PROCESSES = 256
 OUTPUT = "64mb"
 MOST_OUTPUT = 256 << 20
+LONGEST_SYSCALL_NS = 1_000_000_000
 RUN_HINT = 'write the command as in a shell: run: "iperf3 -c {server} -t 10 -J"'
 
 
@@ -130,6 +131,9 @@ class Program(Section):
     processes: Annotated[int, Field(ge=1, le=10_000), number_schema(minimum=1, maximum=10_000)] = Field(
         PROCESSES, description="Most processes and threads of its user."
     )
+    syscall: Time | None = Field(
+        None, description="Virtual time that each of its system calls takes in a guest; default: 250ns."
+    )
     output: Size = Field(
         OUTPUT, validate_default=True, description="Most bytes that it may write, to its outputs and its folder."
     )
@@ -180,6 +184,9 @@ def problems(found: Sequence[Entry], flows: Sequence[str], network: Network, dur
         if keys.output > MOST_OUTPUT or keys.output < 1 << 16:
             what = f"`output` of `{entry.name}` is not from 64kb to {MOST_OUTPUT >> 20}mb"
             yield Problem((*entry.loc, "output"), what, f"leave it out for {OUTPUT}")
+        if keys.syscall is not None and keys.syscall > LONGEST_SYSCALL_NS:
+            what = f"`syscall` of `{entry.name}` is longer than {time_word(LONGEST_SYSCALL_NS)}"
+            yield Problem((*entry.loc, "syscall"), what, "remove it, for 250ns")
         if keys.root is not None and keys.user == ROOT:
             what = "a program of root can mount what lies outside of its `root`"
             yield Problem((*entry.loc, "user"), what, "remove `user`, for nobody, or `root`")
@@ -226,6 +233,7 @@ def _resolved(entry: Entry, network: Network) -> resolved.Program:
         exit=keys.exit,
         processes=keys.processes,
         output=keys.output,
+        syscall_ns=keys.syscall,
         memory=keys.memory,
         root=keys.root,
         input=keys.input,

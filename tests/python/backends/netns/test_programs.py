@@ -126,6 +126,8 @@ def test_a_program_that_ends_badly_fails_the_run(netns: Netns, write: Write) -> 
 def test_the_clock_of_this_machine_is_not_set(netns: Netns, write: Write) -> None:
     with pytest.raises(Unsuitable, match="`clock` would be that of this machine"):
         netns.check(write({"program": "a", "run": "ls"}, clock="2026-11-29"))
+    with pytest.raises(Unsuitable, match="`syscall` of `ls` is that of this machine"):
+        netns.check(write({"program": "a", "run": "ls", "syscall": "1us"}))
 
 
 def test_a_shell_on_a_host_is_in_its_network_and_writes_none_of_the_files_of_this_machine(

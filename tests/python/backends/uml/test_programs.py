@@ -164,10 +164,32 @@ def test_more_processes_than_a_program_may_have_are_refused_to_it(uml: Uml, tmp_
         run(uml, of_file(tmp_path, command(bomb, processes=4), {"ping": "client -> server"}, duration="1s"))
 
 
-SPINS = {
-    "one that computes": "sh -c 'while :; do :; done'",
-    "a fork bomb": "perl -e 'fork while 1'",
-    "one that polls": "python3 -c 'import os\nwhile True: os.sched_yield()'",
+POLLS = "python3 -c 'import os\nwhile True: os.sched_yield()'"
+COUNTS = """python3 -c 'import os, time
+begun = time.monotonic_ns()
+for _ in range(2000): os.sched_yield()
+print(time.monotonic_ns() - begun)'"""
+
+
+def test_a_program_that_polls_lets_time_pass(uml: Uml, tmp_path: Path) -> None:
+    """Each call takes what the file says; the calls of other programs take what theirs say."""
+    slow = command(COUNTS, syscall="2us", start="100ms") | {"name": "slow"}
+    polls = command(POLLS, stop="10ms") | {"name": "polls"}
+    found = of_file(tmp_path, polls, command(COUNTS, start="50ms"), slow, duration="200ms")
+    one, other = (run(uml, found) for _ in range(2))
+    assert bits(one) == bits(other)
+    assert one.notes["programs"] == other.notes["programs"]
+    ended = one.notes["programs"][0]
+    assert (ended["stopped"], ended["ended_s"]) == (True, pytest.approx(0.01, abs=1e-4))
+    # Each reading of the clock takes 256 ns, too, and the kernel may read it for a timer.
+    assert int(one.files["it.stdout"]) == pytest.approx(2000 * 250, abs=2000)
+    assert int(one.files["slow.stdout"]) == pytest.approx(2000 * 2000, abs=20_000)
+
+
+SPINS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one that computes": ("sh -c 'while :; do :; done'", {}),
+    "a fork bomb": ("perl -e 'fork while 1'", {}),
+    "one that polls in no time": (POLLS, {"syscall": "0s"}),
 }
 
 
@@ -175,7 +197,8 @@ SPINS = {
 def test_a_program_that_keeps_time_from_passing_is_named(what: str, uml: Uml, tmp_path: Path) -> None:
     impatient = Uml(uml.kernel, replace(uml.machine, program_s=2.0), chosen=False)
     waiting = {"program": "server", "run": "sleep 0.5", "name": "waits"}
-    found = of_file(tmp_path, command(SPINS[what], start="100ms", processes=16), waiting, duration="1s")
+    words, more = SPINS[what]
+    found = of_file(tmp_path, command(words, start="100ms", processes=16, **more), waiting, duration="1s")
     with pytest.raises(RunFailed, match=r"at 0\.1 s of the run: the program `it` computes, or polls"):
         run(impatient, found)
 
