@@ -161,6 +161,8 @@ pub struct Cubic {
 struct Epoch {
     /// In jiffies.
     start: u64,
+    /// A second after `start`, in jiffies: so long the RTT still includes the queue that caused the loss.
+    second: u64,
     /// Time from `start` to the plateau, in 1/1024 s.
     k: u64,
     /// Height of the plateau (`bic_origin_point`).
@@ -176,6 +178,8 @@ struct Epoch {
 struct Update {
     cwnd: u32,
     jiffies: u64,
+    /// For the same window it holds up to this jiffy.
+    until: u64,
 }
 
 impl Hooks for Cubic {
@@ -198,6 +202,7 @@ impl Hooks for Cubic {
         if let (CwndEvent::TxStart, Some(epoch)) = (event, &mut self.epoch) {
             let idle = flow.jiffies().saturating_sub(flow.last_sent.ticks(flow.jiffy));
             epoch.start = (epoch.start + idle).min(flow.jiffies());
+            epoch.second = epoch.start + flow.hz();
         }
     }
 
@@ -207,8 +212,7 @@ impl Hooks for Cubic {
 
     fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
         let Some(rtt) = sample.rtt else { return };
-        // Right after a reduction the RTT still includes the queue that caused the loss.
-        if self.epoch.as_ref().is_some_and(|epoch| flow.jiffies() < epoch.start + flow.hz()) {
+        if self.epoch.as_ref().is_some_and(|epoch| flow.jiffies() < epoch.second) {
             return;
         }
         let rtt_us = rtt.as_micros().max(1);
@@ -253,7 +257,7 @@ impl Cubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked.0);
         }
-        let recent = |last: Update| last.cwnd == cwnd && now - last.jiffies <= flow.hz() / UPDATES_PER_SEC;
+        let recent = |last: Update| last.cwnd == cwnd && now <= last.until;
         if !self.last_update.is_some_and(recent) {
             self.update_cnt(acked, now, flow, cwnd);
         }
@@ -263,9 +267,9 @@ impl Cubic {
     fn update_cnt(&mut self, acked: Segs, now: u64, flow: &Flow, cwnd: u32) {
         // The clock of the curve ticks once a jiffy; within a jiffy the curve does not change.
         let ticked = self.epoch.is_none() || self.last_update.is_none_or(|last| last.jiffies != now);
-        let mut epoch = self.epoch.take().unwrap_or_else(|| self.new_epoch(acked.0, now, cwnd));
+        let mut epoch = self.epoch.take().unwrap_or_else(|| self.new_epoch(acked.0, flow, cwnd));
         if ticked {
-            self.last_update = Some(Update { cwnd, jiffies: now });
+            self.last_update = Some(Update { cwnd, jiffies: now, until: now + flow.hz() / UPDATES_PER_SEC });
             self.cnt = self.cnt_of_curve(&epoch, flow, cwnd);
         }
         if self.tuning.tcp_friendliness {
@@ -275,9 +279,10 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    fn new_epoch(&self, acked: u32, now: u64, cwnd: u32) -> Epoch {
-        let gap = self.w_max.saturating_sub(cwnd);
-        Epoch { start: now, k: self.tuning.k(gap), origin: self.w_max.max(cwnd), acked, reno: cwnd }
+    fn new_epoch(&self, acked: u32, flow: &Flow, cwnd: u32) -> Epoch {
+        let (gap, start) = (self.w_max.saturating_sub(cwnd), flow.jiffies());
+        let (k, origin) = (self.tuning.k(gap), self.w_max.max(cwnd));
+        Epoch { start, second: start + flow.hz(), k, origin, acked, reno: cwnd }
     }
 
     /// Acknowledgements per segment to be on the curve one RTT from now.

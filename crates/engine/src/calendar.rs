@@ -174,6 +174,7 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Instead of taking the event to which the time has passed: it happens again at `at`, as if it was taken and scheduled.
+    /// At [`SimTime::NEVER`] it does not.
     pub fn repeat(&mut self, at: SimTime) {
         debug_assert!(self.front.first().is_some_and(|entry| entry.at == self.now && at >= self.now));
         if at >= self.horizon { self.repeat_late(at) } else { self.front.move_first(at) }
@@ -182,7 +183,9 @@ impl<E: Copy> Calendar<E> {
     /// The event to which the time has passed happens again at `at`, which is not before the horizon of the front.
     #[inline(never)]
     fn repeat_late(&mut self, at: SimTime) {
-        if let Some(event) = self.take() {
+        if let Some(event) = self.take()
+            && at < SimTime::NEVER
+        {
             self.file_last(at, event);
         }
     }

@@ -1,6 +1,8 @@
 //! The length that a size table gives a packet, in the three bytes that the layout of a packet has to spare.
 
 /// A length of up to 16 MB; none, unless a size table has set one.
+///
+/// The last byte, which alone says that there is none, is the highest of the length and one more: 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct QueueLength([u8; 3]);
 
@@ -8,19 +10,19 @@ impl QueueLength {
     /// No size table has been used.
     pub const NONE: Self = QueueLength([0; 3]);
 
-    const MAX: u32 = (1 << 24) - 1;
+    const MAX: u32 = (255 << 16) - 1;
 
     /// A length of at least one byte.
     pub fn of(length: u32) -> Self {
         let [low, middle, high, _] = length.clamp(1, Self::MAX).to_le_bytes();
-        QueueLength([low, middle, high])
+        QueueLength([low, middle, high + 1])
     }
 
     /// The length, if there is one.
     #[inline]
     pub fn get(self) -> Option<u32> {
-        let [low, middle, high] = self.0;
-        Some(u32::from_le_bytes([low, middle, high, 0])).filter(|&length| length > 0)
+        let [low, middle, more] = self.0;
+        more.checked_sub(1).map(|high| u32::from_le_bytes([low, middle, high, 0]))
     }
 }
 
@@ -35,7 +37,7 @@ mod tests {
         assert_eq!(QueueLength::of(72_345).get(), Some(72_345));
         assert_eq!(
             (QueueLength::of(0).get(), QueueLength::of(u32::MAX).get()),
-            (Some(1), Some((1 << 24) - 1))
+            (Some(1), Some((255 << 16) - 1))
         );
     }
 

@@ -250,7 +250,7 @@ impl Debug for Timestamp {
 }
 
 /// A TCP segment. Sequence numbers are offsets into the stream; SYN and FIN count one each, the SYN has number 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
     /// First sequence number.
     pub seq: u64,

@@ -102,7 +102,7 @@ impl Ledger {
     /// Counts packets that bypassed the queue.
     pub fn bypass(&mut self, bypassed: Bypassed) {
         self.bytes_left += bypassed.bytes;
-        self.segments_left += bypassed.segments;
+        self.segments_left += u64::from(bypassed.segments);
     }
 
     /// A packet is dropped at an arrival: this one, or another for it. What waited before it did counts as high water.

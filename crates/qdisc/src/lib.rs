@@ -190,27 +190,23 @@ pub struct Backlog {
 /// Packets that bypassed a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bypassed {
-    /// How many.
-    pub packets: u64,
     /// Their frame lengths.
     pub bytes: u64,
     /// Their segments: a train has several.
-    pub segments: u64,
+    pub segments: u32,
 }
 
 impl Bypassed {
     /// One more.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
-        self.packets += 1;
         self.bytes += u64::from(packet.frame_length());
-        self.segments += u64::from(packet.segments);
+        self.segments += u32::from(packet.segments);
     }
 
     /// One more, a single segment with a frame of this length.
     #[inline]
     pub fn add_frame(&mut self, length: u64) {
-        self.packets += 1;
         self.bytes += length;
         self.segments += 1;
     }

@@ -98,9 +98,12 @@ pub(crate) fn on(device: &Attachment) -> Box<dyn Qdisc> {
     Box::new(PfifoFast::on(device))
 }
 
+/// The band of each value of the TOS bits 0x18.
+const BANDS: [usize; 4] = Priomap(priority::DEFAULT).bands();
+
 #[inline]
 fn band_of(tos: u8) -> usize {
-    Priomap(priority::DEFAULT).band_of(tos)
+    BANDS[usize::from(tos >> 3 & 3)]
 }
 
 impl Qdisc for PfifoFast {

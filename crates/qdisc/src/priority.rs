@@ -26,8 +26,16 @@ pub(crate) const PRIOMAP: Parameter = Parameter::new(
 impl Priomap {
     #[inline]
     pub fn band_of(self, tos: u8) -> usize {
-        let priority = TOS_PRIORITY[usize::from(tos & 0x18) >> 3];
-        (self.0 >> (4 * priority) & 0xf) as usize
+        self.band_of_bits(usize::from(tos >> 3 & 3))
+    }
+
+    /// The bands of all values of the TOS bits 0x18.
+    pub const fn bands(self) -> [usize; 4] {
+        [self.band_of_bits(0), self.band_of_bits(1), self.band_of_bits(2), self.band_of_bits(3)]
+    }
+
+    const fn band_of_bits(self, bits: usize) -> usize {
+        (self.0 >> (4 * TOS_PRIORITY[bits]) & 0xf) as usize
     }
 }
 

@@ -197,7 +197,7 @@ impl Sender {
         self.routine && self.takes_shortcuts()
     }
 
-    #[inline(never)]
+    #[cold]
     fn finds_routine(&self) -> bool {
         let same_path = self.path.search.is_none() && self.path.route == self.path.of_mss;
         let no_ends = !self.stream.fin_queued && self.stream.record_ends.first().is_none();

@@ -81,23 +81,27 @@ impl ByteQueueLimit {
     /// The NIC is done with `bytes`: one completion round.
     #[inline(always)]
     pub(crate) fn complete(&mut self, bytes: u64, now: SimTime) {
-        let in_ring = self.queued - self.done;
-        let round = Round { bytes, in_ring, object: self.last_object };
-        if round == self.repeating && now.since(self.slack_since) <= HOLD_TIME {
+        if self.round(bytes) == self.repeating && now.since(self.slack_since) <= HOLD_TIME {
             // Only the counts go on.
             self.done += bytes;
             self.adjusted += bytes;
             self.queued_before = self.queued;
         } else {
-            self.complete_anew(round, now);
+            self.complete_anew(bytes, now);
         }
+    }
+
+    /// The round that begins with the completion of `bytes`.
+    fn round(&self, bytes: u64) -> Round {
+        Round { bytes, in_ring: self.queued - self.done, object: self.last_object }
     }
 
     /// The NIC is done with `bytes` in a round that may change the limit: it differs from the round before, or that one
     /// differed from its own predecessor.
     #[inline(never)]
-    fn complete_anew(&mut self, round: Round, now: SimTime) {
-        let Round { bytes, in_ring, object } = round;
+    fn complete_anew(&mut self, bytes: u64, now: SimTime) {
+        let round = self.round(bytes);
+        let Round { in_ring, object, .. } = round;
         let over = in_ring.saturating_sub(self.limit);
         let repeats = over == self.over_before && object == self.object_before && in_ring > 2 * bytes;
         let before = self.limit;

@@ -27,6 +27,8 @@ use tailback_packet::{DropReason, Ecn, HostId, Packet};
 use tailback_qdisc::{Bypassed, Dequeued, Enqueued, Leak, Policer, Root, check_conservation};
 use tailback_units::SimTime;
 
+use driver::enter;
+
 use crate::context::Context;
 use crate::napi::Napi;
 use crate::nic::Nic;
@@ -124,11 +126,10 @@ impl Device {
     pub(crate) fn transmit(&mut self, packet: Box<Packet>, context: &mut Context) -> Enqueued {
         context.cost.packets += 1;
         self.process_completions(context);
-        if self.goes_into_ring(&packet) {
-            self.put_into_ring(packet, context);
-            return Enqueued::Queued;
+        match self.put_into_ring(packet, context) {
+            None => Enqueued::Queued,
+            Some(packet) => self.transmit_otherwise(packet, context),
         }
-        self.transmit_otherwise(packet, context)
     }
 
     /// Transmits a packet that its host forwards: nearly all of them are at a bottleneck, where they wait.
@@ -138,9 +139,10 @@ impl Device {
         self.process_completions(context);
         if self.way == Way::Through {
             self.enqueue(packet, context);
-        } else if self.goes_into_ring(&packet) {
-            self.put_into_ring(packet, context);
-        } else if self.way == Way::PastIfEmpty
+            return;
+        }
+        let Some(packet) = self.put_into_ring(packet, context) else { return };
+        if self.way == Way::PastIfEmpty
             && is_busy(&self.nic, &self.wire)
             && let Some(Root::Default(root)) = &mut self.root
         {
@@ -152,20 +154,21 @@ impl Device {
         }
     }
 
-    /// A single segment, which was not marked here, on its way straight into a ring that has room.
-    fn goes_into_ring(&self, packet: &Packet) -> bool {
-        self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce && !self.is_ring_full()
-    }
-
-    /// The steps of [`Device::transmit_otherwise`] that a single segment needs whose way is into the ring, in the same
-    /// order.
+    /// A single segment, which was not marked here, goes straight into a ring that has room: the steps of
+    /// [`Device::transmit_otherwise`] that it needs, in the same order. Any other packet is returned.
     #[inline(always)]
-    fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) {
+    fn put_into_ring(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Option<Box<Packet>> {
+        let may_go = self.way == Way::IntoRing && packet.segments == 1 && packet.ecn != Ecn::Ce;
+        let in_ring = self.wire.in_ring();
+        let Some(nic) = self.nic.as_mut().filter(|nic| may_go && !nic.is_full(in_ring)) else {
+            return Some(packet);
+        };
         packet.enqueued = context.now;
-        self.enter_ring(packet, context);
-        if let Some(nic) = &self.nic {
-            self.bypassed.add_frame(nic.last_length());
-        }
+        let charged = packet.charged;
+        let entered = enter(nic, &mut self.wire, packet, context.now);
+        self.bypassed.add_frame(nic.last_length());
+        self.await_next(charged, entered, context);
+        None
     }
 
     /// A packet that does not go straight into the ring, or a train, or one that may have been marked here.
@@ -204,7 +207,7 @@ impl Device {
     /// Tells the discipline of the packets that bypassed it. Call it before its counters are read.
     pub(crate) fn count_bypassed(&mut self) {
         let bypassed = std::mem::take(&mut self.bypassed);
-        self.sojourns.pass(bypassed.segments);
+        self.sojourns.pass(u64::from(bypassed.segments));
         if let Some(root) = &mut self.root {
             root.count_bypassed(bypassed);
         }
@@ -447,17 +450,10 @@ impl Device {
     #[inline]
     fn is_stopped(&self, context: &Context) -> bool {
         match (&self.nic, &self.radio) {
-            (Some(_), _) => self.is_ring_full(),
+            (Some(nic), _) => nic.is_full(self.wire.in_ring()),
             (None, Some(radio)) => !context.channels[radio.channel()].channel.accepts(radio.from),
             (None, None) => false,
         }
-    }
-
-    /// The NIC takes no further packet, or there is none. It always takes one while the ring is empty, also if the packet
-    /// before, which was alone, has not left yet.
-    fn is_ring_full(&self) -> bool {
-        let in_ring = self.wire.in_ring();
-        self.nic.as_ref().is_none_or(|nic| in_ring > 0 && !nic.accepts(in_ring))
     }
 
     /// Schedules a wake-up, unless an earlier one is pending.
@@ -493,6 +489,5 @@ impl Device {
 
 /// There is a NIC, which takes no further packet.
 fn is_busy(nic: &Option<Nic>, wire: &Wire) -> bool {
-    let in_ring = wire.in_ring();
-    nic.as_ref().is_some_and(|nic| in_ring > 0 && !nic.accepts(in_ring))
+    nic.as_ref().is_some_and(|nic| nic.is_full(wire.in_ring()))
 }

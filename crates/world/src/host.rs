@@ -96,7 +96,7 @@ impl World {
         let Some(taken) = taken else { return self.deliver_to_receiver_otherwise(packet) };
         beside.context.keep_box(packet);
         if taken.sends() == ToSend::Ack {
-            transmit_ack(socket, beside.devices, beside.context);
+            transmit_ack(socket, beside.network, beside.context);
             if beside.context.owes_sockets() || !beside.context.backlog.is_empty() {
                 return self.read_in_its_turn(to, taken);
             }

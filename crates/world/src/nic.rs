@@ -98,6 +98,13 @@ impl Nic {
         in_ring < self.descriptors && self.limit.as_ref().is_none_or(ByteQueueLimit::open)
     }
 
+    /// It takes no further packet. It always takes one while the ring is empty, also if the packet before, which was alone,
+    /// has not left yet.
+    #[inline]
+    pub(crate) fn is_full(&self, in_ring: usize) -> bool {
+        in_ring > 0 && !self.accepts(in_ring)
+    }
+
     /// A packet entered the ring of a queue that sends by a trace and has no byte limit. Returns when its last bit leaves.
     pub(crate) fn take_by_trace(&mut self, packet: &Packet, now: SimTime) -> SimTime {
         self.opportunities.as_mut().map_or(now, |opportunities| opportunities.deliver(packet.ip_length, now))

@@ -8,8 +8,8 @@ use tailback_traffic::Event as AppEvent;
 use tailback_units::SimTime;
 
 use crate::context::Context;
-use crate::device::Device;
 use crate::kind::SocketKind;
+use crate::network::Network;
 use crate::socket::{Sockets, TcpSocket, Transport, for_tcp, not_of_kind};
 use crate::timers::Timers;
 use crate::turn::Waiting;
@@ -19,7 +19,7 @@ use crate::{DeviceId, Event};
 /// The world without its sockets: what a socket may ask something of, while it is borrowed itself ([`World::split`]).
 pub(crate) struct BesideSockets<'a> {
     pub(crate) context: &'a mut Context,
-    pub(crate) devices: &'a mut [Device],
+    pub(crate) network: &'a mut Network,
     pub(crate) waiting: &'a mut Waiting,
     pub(crate) timers: &'a mut Timers,
 }
@@ -29,7 +29,7 @@ impl BesideSockets<'_> {
     /// a credit, and sets its alarm.
     #[inline(always)]
     pub(crate) fn handle_wakeups<S: SocketKind>(self, socket: &mut TcpSocket<S>, id: SocketId) {
-        let BesideSockets { context, devices, waiting, timers } = self;
+        let BesideSockets { context, network, waiting, timers } = self;
         if socket.endpoint.has_pending_events() {
             waiting.wake(socket, id);
             if socket.endpoint.has_notes() {
@@ -39,7 +39,7 @@ impl BesideSockets<'_> {
         if socket.endpoint.awaits_credit() && !socket.awaits_credit {
             // A completion is an event from now on, until the socket has its credit.
             socket.awaits_credit = true;
-            devices[socket.device.index()].add_waiting_socket(context);
+            network.devices[socket.device.index()].add_waiting_socket(context);
         }
         arm(socket, id, timers, context);
     }
@@ -67,7 +67,7 @@ impl World {
     #[inline]
     pub(crate) fn split(&mut self) -> (&mut Sockets, BesideSockets<'_>) {
         let World { sockets, context, network, waiting, timers, .. } = self;
-        (sockets, BesideSockets { context, devices: &mut network.devices, waiting, timers })
+        (sockets, BesideSockets { context, network, waiting, timers })
     }
 
     /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
@@ -123,20 +123,28 @@ impl World {
     /// As [`World::send`], inlined where nearly all ACKs arrive.
     #[inline(always)]
     pub(crate) fn send_inlined(&mut self, id: SocketId) {
+        // Looked up again only after steps in which it is not known.
+        let mut socket = self.sockets.tcp(id);
         loop {
-            let World { sockets, network, context, .. } = self;
-            let mut socket = sockets.tcp(id);
-            let next = match socket.endpoint.look_ahead(context.now) {
+            let next = match socket.endpoint.look_ahead(self.context.now) {
                 Next::OfBurst(next) => next,
-                Next::Other if self.send_otherwise::<Sender>(id) => continue,
-                Next::Other | Next::Nothing => break,
+                Next::Nothing => break,
+                Next::Other => {
+                    let more = self.send_otherwise::<Sender>(id);
+                    socket = self.sockets.tcp(id);
+                    if more {
+                        continue;
+                    }
+                    break;
+                }
             };
+            let context = &mut self.context;
             let mut packet = context.spare_box();
             let written = socket.endpoint.write_of_burst(next, &mut packet);
             (packet.source, packet.tos) = (socket.host, socket.tos);
             context.enters(&packet, 1);
             context.cost.segments += 1;
-            let outcome = network.devices[socket.device.index()].transmit(packet, context);
+            let outcome = self.network.devices[socket.device.index()].transmit(packet, context);
             if context.owes_sockets() {
                 self.return_all_credits();
                 socket = self.sockets.tcp(id);
@@ -152,9 +160,11 @@ impl World {
             }
             if let Some(pause) = socket.endpoint.pauses() {
                 self.pause(id, pause);
+                socket = self.sockets.tcp(id);
             }
         }
-        self.handle_wakeups::<Sender>(id);
+        let World { context, network, waiting, timers, .. } = self;
+        BesideSockets { context, network, waiting, timers }.handle_wakeups(socket, id);
     }
 
     /// Passes a packet that is not one of a burst to the device. True if there is more to send.
@@ -203,7 +213,7 @@ impl World {
     pub(crate) fn send_ack<S: SocketKind>(&mut self, id: SocketId) {
         let (sockets, beside) = self.split();
         let socket = S::find(sockets, id);
-        transmit_ack(socket, beside.devices, beside.context);
+        transmit_ack(socket, beside.network, beside.context);
         if beside.context.owes_sockets() {
             self.return_all_credits();
             return self.handle_wakeups::<S>(id);
@@ -367,14 +377,14 @@ impl World {
 #[inline(always)]
 pub(crate) fn transmit_ack<S: SocketKind>(
     socket: &mut TcpSocket<S>,
-    devices: &mut [Device],
+    network: &mut Network,
     context: &mut Context,
 ) {
     let mut packet = context.spare_box();
     socket.endpoint.write_only_ack(&mut packet);
     (packet.source, packet.tos) = (socket.host, socket.tos);
     context.enters(&packet, 1);
-    devices[socket.device.index()].transmit(packet, context);
+    network.devices[socket.device.index()].transmit(packet, context);
     debug_assert!(!socket.endpoint.wants_to_send());
 }
 

@@ -158,15 +158,29 @@ impl<S: SendingHalf> Endpoint<S> {
         packet.truesize = truesize;
         packet.enqueued = SimTime::ZERO;
         packet.departure = departure;
-        match &mut packet.payload {
-            Payload::Tcp(before) => overwrite(before, segment),
-            other => *other = Payload::Tcp(segment),
-        }
+        overwrite(segment_of(packet), segment);
     }
 
     fn timestamp_option(&self) -> u32 {
         self.sender.agreement().timestamp_option()
     }
+}
+
+/// The segment that a packet carries; one that carries something else gets an empty one.
+#[inline]
+fn segment_of(packet: &mut Packet) -> &mut Segment {
+    if !matches!(packet.payload, Payload::Tcp(_)) {
+        make_segment(packet);
+    }
+    match &mut packet.payload {
+        Payload::Tcp(segment) => segment,
+        _ => unreachable!("it was made one"),
+    }
+}
+
+#[cold]
+fn make_segment(packet: &mut Packet) {
+    packet.payload = Payload::Tcp(Segment::default());
 }
 
 /// Replaces a segment field by field; that its SACK blocks may have to be freed would otherwise make a copy of all of them.

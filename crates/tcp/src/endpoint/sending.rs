@@ -202,13 +202,19 @@ impl Endpoint {
     /// Writes a segment of the burst over `packet`.
     #[inline(always)]
     pub fn write_of_burst(&mut self, _: OfBurst, packet: &mut Packet) -> WrittenOfBurst {
-        let outgoing = self.sender.leave_of_burst();
         if self.receiver.repeats_last_ack() && !self.sender.ecn.is_in_use() {
+            let outgoing = self.sender.leave_of_burst();
             self.write_full_segment(packet, &outgoing);
         } else {
-            self.write_data(packet, &outgoing);
+            self.write_of_burst_otherwise(packet);
         }
         WrittenOfBurst(())
+    }
+
+    /// A segment of a burst that says something else than the one before it.
+    fn write_of_burst_otherwise(&mut self, packet: &mut Packet) {
+        let outgoing = self.sender.leave_of_burst();
+        self.write_data(packet, &outgoing);
     }
 
     /// The device has accepted a segment of a burst. True if there is more to send.

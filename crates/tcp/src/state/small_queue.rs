@@ -7,11 +7,11 @@ use crate::config::SmallQueueLimit;
 pub(crate) struct SmallQueue {
     /// Truesize below TCP; the kernel's counter is one more.
     pub(crate) wmem_alloc: u64,
+    /// Truesize that has left the host.
+    released: i64,
     /// Truesize passed to the device since the start; its value after a transmission is the number of that
     /// transmission.
     pub(crate) transmitted: u64,
-    /// Truesize that has left the host.
-    released: i64,
     pub(crate) limit: SmallQueueLimit,
     pub(crate) throttled: bool,
     scheduled: bool,

@@ -49,10 +49,11 @@ impl CwndUsage {
 }
 
 /// Totals of what was sent.
+// A segment counts in the first and in the third: two neighbours would be added up as a vector, which takes longer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SentTotals {
     pub(crate) data_segs_out: u64,
-    pub(crate) bytes_sent: u64,
     pub(crate) bytes_retrans: u64,
+    pub(crate) bytes_sent: u64,
     pub(crate) total_retrans: u64,
 }

@@ -35,10 +35,7 @@ impl Device {
             self.arrived_with_others(packet, context);
             return None;
         }
-        match self.wire.next_arrival {
-            SimTime::NEVER => drop(context.calendar.take()),
-            next => context.calendar.repeat(next),
-        }
+        context.calendar.repeat(self.wire.next_arrival);
         Some(packet)
     }
 

@@ -84,43 +84,31 @@ impl Device {
         match &mut self.nic {
             Some(nic) if nic.has_rate() => self.enter_ring(packet, context),
             Some(nic) => {
-                let departure = nic.take_by_trace(&packet, context.now);
-                self.leave_at(departure, packet, context);
+                let (departure, charged) = (nic.take_by_trace(&packet, context.now), packet.charged);
+                let arrival = self.wire.push(packet, departure);
+                self.await_next(charged, Entered { departure, arrival }, context);
             }
             None => self.pass_on(packet, context),
         }
     }
 
-    /// A packet enters the ring of a NIC with a rate.
-    ///
-    /// Most packets find the ring empty and have left when the next one comes. If nobody is charged for such a packet, its
-    /// completion does nothing: it counts as completed as soon as it enters, and nothing is done when it leaves. That is a
-    /// guess about the next packet. If one comes earlier, the guess was wrong, and [`return_to_ring`] puts the packet where
-    /// it belongs before anything looks at the ring.
+    /// A packet enters the ring of a NIC with a rate ([`enter`]).
     #[inline(always)]
     pub(super) fn enter_ring(&mut self, packet: Box<Packet>, context: &mut Context) {
         let Some(nic) = &mut self.nic else { return };
-        let now = context.now;
-        if !packet.charged
-            && let Some(departure) = nic.take_alone(&packet, now)
-        {
-            if let Some(arrival) = self.wire.push_completed(packet, departure) {
-                context.wake_at(arrival, Event::Arrived(self.id));
-            }
-            return;
-        }
-        return_to_ring(&mut self.wire, nic, now);
-        let departure = nic.take(&packet, now);
-        self.leave_at(departure, packet, context);
+        let charged = packet.charged;
+        let entered = enter(nic, &mut self.wire, packet, context.now);
+        self.await_next(charged, entered, context);
     }
 
-    /// A packet is in the ring; its last bit leaves at `departure`.
+    /// What is awaited of a packet that has entered the ring: its completion, if it is charged to a socket and some socket
+    /// waits for its credit, and its arrival.
     #[inline(always)]
-    fn leave_at(&mut self, departure: SimTime, packet: Box<Packet>, context: &mut Context) {
-        if self.awaiting_credit > 0 && packet.charged {
-            self.await_completion(departure, context);
+    pub(super) fn await_next(&mut self, charged: bool, entered: Entered, context: &mut Context) {
+        if self.awaiting_credit > 0 && charged {
+            self.await_completion(entered.departure, context);
         }
-        if let Some(arrival) = self.wire.push(packet, departure) {
+        if let Some(arrival) = entered.arrival {
             context.wake_at(arrival, Event::Arrived(self.id));
         }
     }
@@ -191,10 +179,34 @@ impl Device {
     }
 }
 
+/// When a packet that has entered the ring leaves it, and when it arrives if it is the only one on its way.
+pub(super) struct Entered {
+    departure: SimTime,
+    arrival: Option<SimTime>,
+}
+
+/// A packet enters the ring of a NIC with a rate.
+///
+/// Most packets find the ring empty and have left when the next one comes. If nobody is charged for such a packet, its
+/// completion does nothing: it counts as completed as soon as it enters, and nothing is done when it leaves. That is a guess
+/// about the next packet. If one comes earlier, the guess was wrong, and [`return_to_ring`] puts the packet where it belongs
+/// before anything looks at the ring.
+#[inline(always)]
+pub(super) fn enter(nic: &mut Nic, wire: &mut Wire, packet: Box<Packet>, now: SimTime) -> Entered {
+    if !packet.charged
+        && let Some(departure) = nic.take_alone(&packet, now)
+    {
+        return Entered { departure, arrival: wire.push_completed(packet, departure) };
+    }
+    return_to_ring(wire, nic, now);
+    let departure = nic.take(&packet, now);
+    Entered { departure, arrival: wire.push(packet, departure) }
+}
+
 /// If the last packet counts as completed but is still on the wire, it is in the ring again: another one joins it there.
 #[inline]
 fn return_to_ring(wire: &mut Wire, nic: &mut Nic, now: SimTime) {
-    if wire.in_ring() == 0 && nic.is_busy(now) {
+    if nic.is_busy(now) && wire.in_ring() == 0 {
         wire.uncomplete_last(nic.count_alone());
     }
 }
