@@ -547,7 +547,7 @@ def test_a_folder_that_cannot_be_written_is_named(uml: Uml, scenario: Make, room
 
 def test_a_full_disk_is_named(uml: Uml, scenario: Make, room: Path) -> None:
     # Beside the agent there is room for the tables of some minutes.
-    size = uml.machine.agent.stat().st_size + 400_000
+    size = uml.machine.agent.stat().st_size + 150_000
     if (
         os.geteuid() != 0
         or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", room], check=False).returncode
@@ -556,6 +556,6 @@ def test_a_full_disk_is_named(uml: Uml, scenario: Make, room: Path) -> None:
         return
     try:
         with pytest.raises(RunFailed, match=r"[Nn]o space left|ENOSPC"):
-            run(uml, scenario(duration_ns=4_000_000_000_000, traffic=scenario()["traffic"][2:]))
+            run(uml, scenario(duration_ns=1_000_000_000_000, traffic=scenario()["traffic"][2:]))
     finally:
         subprocess.run(["umount", room], check=True)
