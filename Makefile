@@ -47,7 +47,7 @@ demo: ## run the first experiment; show its table and draw its figure
 WITH ?=
 test: ## all checks and all tests: the command before a push (WITH=kernel: and the kernel)
 	@scripts/timed.sh "package, checks and crates" \
-	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.compiled $(WITH)
+	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.package $(VENV)/.compiled $(WITH)
 	@$(MAKE) --no-print-directory test-python
 
 lint: style clippy types deny ## formatting, lints, types, and licences of what we stand on
@@ -88,7 +88,7 @@ test-rust: | clippy
 endif
 
 # Files in their order: by default those with many tests come first, and files of few and long tests remain for the end.
-test-python: $(VENV)/.compiled ## the tests of the package, the architecture and the whole
+test-python: $(VENV)/.package $(VENV)/.compiled ## the tests of the package, the architecture and the whole
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile --no-loadscope-reorder
 
@@ -295,7 +295,7 @@ $(VENV)/.tools: $(VENV)/.dependencies
 
 # Python compiles tests and libraries when it first reads them, and uv does not: each of the processes that run the tests
 # would compile them all. What is wrong with a test is said when it runs.
-$(VENV)/.compiled: $(VENV)/.tools $(VENV)/.package
+$(VENV)/.compiled: $(VENV)/.tools | $(VENV)/.package
 	@scripts/timed.sh "compiling the Python tests" $(BIN)/python -m pytest --quiet --collect-only >/dev/null || true
 	@touch $@
 

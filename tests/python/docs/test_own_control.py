@@ -32,9 +32,11 @@ def test_the_commands_of_a_control_in_python_lead_to_its_figure_and_a_duel(tmp_p
 
 
 def once(line: str) -> str:
-    """A command with one repetition, if it runs on a kernel: all of them cost two minutes of processor time."""
+    """A command with one short repetition, if it runs on a kernel: all of them cost two minutes of processor time."""
     command = line.split("  #", maxsplit=1)[0].rstrip()
-    return f"{command} --repeat 1" if "--backend uml" in command or " validate " in command else command
+    return (
+        f"{command} --repeat 1 --set duration=8s" if "--backend uml" in command or " validate " in command else command
+    )
 
 
 def test_the_commands_of_a_module_lead_to_figures_on_the_simulator_and_a_kernel_and_a_duel(tmp_path: Path) -> None:

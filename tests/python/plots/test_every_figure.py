@@ -89,8 +89,9 @@ FEW = {
     "twoaxes": ("candlestick", "box", "bar", "cdf", "band", "scatter", "pareto"),
     "forty": ("candlestick", "cdf", "pareto"),
     "one": ("cwnd", "timeseries", "shares", "bar", "rrul"),
+    "requests": ("candlestick", "cdf", "bar", "fct", "scatter", "timeseries", "held"),
 }
-"""The plots of results that are like others in the rest of them."""
+"""The plots of results that are like others in the rest of them, which the campaign draws, too."""
 
 VARIANTS = ("candlestick_ping", "box_ping", "box")
 """Plots that are drawn as another one is; of one experiment they are drawn, too."""
@@ -110,11 +111,16 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return open_results(folder / "out")
 
 
-def figures(results: Results) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
-    """Each figure that these results have, with its name and its table."""
+def daily(name: str, of: str) -> bool:
+    """Whether `make test` draws a plot of an experiment."""
+    return name in FEW.get(of, PLOTS) and (name not in VARIANTS or of in ("call", "twoaxes"))
+
+
+def figures(results: Results, *, every: bool) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
+    """Figures that these results have, with their names and their tables."""
     of = next(name for name in EXPERIMENTS if results.path.parent.name.startswith(name))
     for name, plot in PLOTS.items():
-        if name not in FEW.get(of, PLOTS) or (name in VARIANTS and of not in ("call", "twoaxes")):
+        if not every and not daily(name, of):
             continue
         for metric in METRICS.get(name, (None,)):
             try:
@@ -128,7 +134,16 @@ def figures(results: Results) -> Iterator[tuple[str, Figure, pd.DataFrame]]:
 
 
 def test_every_figure_can_be_read(results: Results) -> None:
-    found = {name: faults(figure, table, results) for name, figure, table in figures(results)}
+    can_be_read(results, every=False)
+
+
+@pytest.mark.campaign
+def test_every_figure_of_all_results_can_be_read(results: Results) -> None:
+    can_be_read(results, every=True)
+
+
+def can_be_read(results: Results, *, every: bool) -> None:
+    found = {name: faults(figure, table, results) for name, figure, table in figures(results, every=every)}
     assert len(found) >= 3
     assert {name: each for name, each in found.items() if each} == {}
 

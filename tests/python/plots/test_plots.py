@@ -1,6 +1,9 @@
 """Figures are drawn from results folders alone; the CSV beside a figure has its data."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,6 +17,7 @@ from tailback.plots.layout import roles
 from tailback.results import ExperimentPlan, Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 
+Drawing: TypeAlias = Callable[[str, str], tuple[Path, Path]]
 WINDOW = Window(5_000_000_000, 15_000_000_000)
 
 
@@ -37,26 +41,39 @@ DAILY = [(name, SUFFIXES[number % len(SUFFIXES)]) for number, name in enumerate(
 """Each plot in one format, the formats in turn. The campaign draws each plot in each."""
 
 
+@pytest.fixture(scope="module")
+def first(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Drawing:
+    """The first drawing of a plot in a format, and its CSV: several tests look at it."""
+    folder = tmp_path_factory.mktemp("first")
+
+    @cache
+    def drawn(name: str, suffix: str) -> tuple[Path, Path]:
+        (folder / f"{name}{suffix}").mkdir()
+        return draw_to(PLOTS[name], found, folder / f"{name}{suffix}" / f"figure{suffix}")
+
+    return drawn
+
+
 @pytest.mark.parametrize(("name", "suffix"), DAILY)
 def test_the_same_results_give_the_same_file_with_its_data_beside_it(
-    found: Results, tmp_path: Path, name: str, suffix: str
+    found: Results, first: Drawing, tmp_path: Path, name: str, suffix: str
 ) -> None:
-    draws_the_same(found, tmp_path, name, suffix)
+    draws_the_same(found, first, tmp_path, name, suffix)
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_same_results_give_the_same_file_in_every_format(
-    found: Results, tmp_path: Path, name: str, suffix: str
+    found: Results, first: Drawing, tmp_path: Path, name: str, suffix: str
 ) -> None:
-    draws_the_same(found, tmp_path, name, suffix)
+    draws_the_same(found, first, tmp_path, name, suffix)
 
 
-def draws_the_same(found: Results, folder: Path, name: str, suffix: str) -> None:
+def draws_the_same(found: Results, first: Drawing, folder: Path, name: str, suffix: str) -> None:
     """Fails unless two drawings have the same bytes and the CSV beside them has the rows of the table."""
-    figure, csv = draw_to(PLOTS[name], found, folder / f"figure{suffix}")
-    assert csv == folder / "figure.csv"
+    figure, csv = first(name, suffix)
+    assert csv == figure.with_name("figure.csv")
     assert len(pd.read_csv(csv)) == len(PLOTS[name].data(found))
     again, _ = draw_to(PLOTS[name], found, folder / f"again{suffix}")
     assert figure.stat().st_size > 5000
@@ -64,8 +81,8 @@ def draws_the_same(found: Results, folder: Path, name: str, suffix: str) -> None
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_figure_is_not_blank(found: Results, tmp_path: Path, name: str) -> None:
-    figure, _ = draw_to(PLOTS[name], found, tmp_path / "figure.png")
+def test_a_figure_is_not_blank(first: Drawing, name: str) -> None:
+    figure, _ = first(name, ".png")
     pixels = np.asarray(Image.open(figure).convert("L"))
     assert 0.005 < (pixels < 200).mean() < 0.6
 
