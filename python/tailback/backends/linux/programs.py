@@ -100,7 +100,7 @@ def _job(number: int, program: Program, addresses: Mapping[str, str]) -> Json:
     return {
         "name": name,
         "host": program.host,
-        "path": str(file_of(program) or program.argv[0]),
+        "path": _path(file_of(program) or Path(program.argv[0])),
         "argv": [filled(word) for word in program.argv],
         "environment": {**home, **{key: filled(text) for key, text in program.environment.items()}},
         "input": None if program.input is None else filled(program.input),
@@ -116,6 +116,11 @@ def _job(number: int, program: Program, addresses: Mapping[str, str]) -> Json:
         "role": program.role,
         "exit": program.exit,
     }
+
+
+def _path(file: Path) -> str:
+    """Without a `/` it would be looked for among the programs of this machine."""
+    return str(file) if file.is_absolute() else f"./{file}"
 
 
 def _user(name: str) -> tuple[int, int] | None:

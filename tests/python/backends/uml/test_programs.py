@@ -126,6 +126,13 @@ def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Pa
     assert result.files["it.stderr"] == b""
 
 
+def test_a_file_that_is_brought_runs(uml: Uml, tmp_path: Path) -> None:
+    (tmp_path / "mine.sh").write_text("#!/bin/sh\necho mine: $0 $1\n")
+    entry = command("./mine.sh {server}", files=["mine.sh"])
+    result = run(uml, of_file(tmp_path, entry, {"ping": "client -> server"}, duration="100ms"))
+    assert result.files["it.stdout"] == b"mine: ./mine.sh 10.0.1.2\n"
+
+
 FAILS: dict[str, tuple[dict[str, Any], str]] = {
     "another status": (
         command("sh -c 'echo no such thing >&2; exit 3'"),
