@@ -48,7 +48,7 @@ def running(folder: Path, scenario: str, launcher: list[str]) -> Iterator[None]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with (folder / MESSAGES).open("wb") as messages:
         # `-P`: without the folder of the program, whose files have the names of libraries.
-        command = [*launcher, sys.executable, "-P", PROGRAM, SCENARIO, SOCKET, TABLE, DROPS]
+        command = [*launcher, sys.executable, "-P", str(PROGRAM), SCENARIO, SOCKET, TABLE, DROPS]
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
         )
