@@ -35,7 +35,7 @@ def once(line: str) -> str:
     """A command with one short repetition, if it runs on a kernel: all of them cost two minutes of processor time."""
     command = line.split("  #", maxsplit=1)[0].rstrip()
     return (
-        f"{command} --repeat 1 --set duration=8s" if "--backend uml" in command or " validate " in command else command
+        f"{command} --repeat 1 --set duration=4s" if "--backend uml" in command or " validate " in command else command
     )
 
 
