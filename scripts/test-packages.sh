@@ -11,7 +11,7 @@
 #             make a small archive of packages (tests/python/backends/uml/test_debian.py)
 # openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
-# nginx-light, curl, nghttp2-client, dnsmasq-base, dnsperf
+# nginx-light, curl, nghttp2-client, dnsmasq-base, dnsperf, mptcpize
 #             run inside guests (tests/python/backends/uml/test_program_jobs.py)
 
 missing=
@@ -31,6 +31,7 @@ has ping || missing="$missing iputils-ping"
 has sysctl || missing="$missing procps"
 for program in ethtool tcpdump iperf3 curl dnsperf; do has "$program" || missing="$missing $program"; done
 has nginx || missing="$missing nginx-light"
+has mptcpize || missing="$missing mptcpize"
 has h2load || missing="$missing nghttp2-client"
 has dnsmasq || missing="$missing dnsmasq-base"
 [ -z "$missing" ] && exit 0

@@ -43,7 +43,8 @@ class Which(Struct, frozen=True):
         typer.Option(metavar="URI", help="Of Debian's archive.", show_default="that of this machine's apt"),
     ] = None
     features: Annotated[
-        list[str] | None, typer.Option("--with", metavar="FEATURE", help="Also `wifi` or `ipv6`.", show_default=False)
+        list[str] | None,
+        typer.Option("--with", metavar="FEATURE", help="Also `wifi`, `ipv6` or `mptcp`.", show_default=False),
     ] = None
 
     def recipe(self) -> "Recipe":

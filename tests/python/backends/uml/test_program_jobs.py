@@ -12,6 +12,7 @@ import pytest
 
 from tailback import scenario
 from tailback.backends.uml import Uml
+from tailback.kernel import Recipe, build, build_agent, package
 from tailback.sweep import programs as summaries
 
 ROOT = Path(__file__).parents[4]
@@ -23,6 +24,7 @@ NEEDED = {
     "dns": ("dnsmasq", "dnsperf"),
     "quic": ("gtlsclient", "gtlsserver", "openssl"),
     "quic-wifi": ("gtlsclient", "gtlsserver", "openssl"),
+    "mptcp": ("iperf3", "mptcpize", "ip"),
 }
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 """A program that keeps a processor busy as long as its parent lives."""
@@ -152,6 +154,19 @@ def test_quic_fetches_files_over_wifi(folder: Path) -> None:
     table = shown("QUIC over cake and over Wi-Fi")
     for control, figures in reported(Uml.named("wifi"), folder / "quic-wifi.yaml", "cc").items():
         assert fetched(figures) == pytest.approx(table[f"Wi-Fi, {control}"], rel=PRINTED)
+
+
+@pytest.mark.campaign
+@of("mptcp")
+def test_mptcp_has_the_sum_of_two_paths(folder: Path) -> None:
+    build(Recipe(package("6.12"), "mptcp", ("mptcp",)), print)
+    build_agent()
+    table = shown("MPTCP over two paths")
+    found = reported(Uml.named("mptcp"), folder / "mptcp.yaml", "by")
+    for by, figures in found.items():
+        assert [figures["bulk"]["goodput_mbps"]] == pytest.approx(table[by], rel=PRINTED)
+    # Nine tenths of 6 and 4 Mbit/s without headers; one path has 6.
+    assert found["MPTCP"]["bulk"]["goodput_mbps"] > 0.9 * 10 * 1448 / 1538 > 6
 
 
 def fetched(figures: Mapping[str, Any]) -> list[float]:
