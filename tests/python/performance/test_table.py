@@ -3,8 +3,16 @@
 import pytest
 
 from conformance.page import with_tables
-from performance.cases import experiments
-from performance.table import page, readable, tables
+from performance import expected
+from performance.cases import GUARDED, Case, experiments
+from performance.table import DOCUMENT, page, readable, tables
+
+GOALS = {
+    "4 flows, htb | fq_codel, 100 Mbit/s": "4 flows, `htb` and `fq_codel` in a router",
+    "4 flows, pfifo_fast over a link, 100 Mbit/s": "4 flows, `pfifo_fast` above a link with a rate",
+    "Wi-Fi, 1 upload": "an upload over Wi-Fi",
+}
+"""The rows of the goals, by the name of their case."""
 
 
 @pytest.mark.parametrize(
@@ -29,3 +37,13 @@ def test_each_experiment_of_the_repository_has_a_first_run() -> None:
     names = [name for name, scenario in experiments() if scenario["duration_ns"] > 0]
     assert "demo.yaml" in names
     assert "wifi-upload.yaml" in names
+
+
+@pytest.mark.parametrize("case", GUARDED, ids=lambda case: case.name)
+def test_the_goals_have_the_expected_count_of_each_case_and_say_which_it_misses(case: Case) -> None:
+    count = expected.read()["cases"][case.name]["instructions_per_segment"]
+    (row,) = [line for line in DOCUMENT.read_text().splitlines() if line.startswith(f"| {GOALS[case.name]} |")]
+    _, now, goal = [cell.strip() for cell in row.strip("|").split("|")]
+    assert now == f"{count:,} instructions"
+    most, *missed = goal.split(": ")
+    assert missed == (["**missed**"] if count > int(most.replace(",", "")) else [])
