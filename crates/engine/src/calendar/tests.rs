@@ -137,9 +137,11 @@ impl Model {
         self.pending.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Takes the first event and schedules it again.
+    /// Takes the first event and schedules it again, unless that is never.
     fn repeat(&mut self, at: SimTime) {
-        if let Some((_, event)) = self.pop() {
+        if let Some((_, event)) = self.pop()
+            && at < SimTime::NEVER
+        {
             self.scheduled += 1;
             self.pending.insert((at, self.scheduled), event);
         }
