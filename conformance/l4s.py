@@ -9,7 +9,8 @@ python -m conformance.l4s --backend uml:linux-7.3 --module tcp_prague.c c2-cubic
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
@@ -142,14 +143,22 @@ def _tail(run: RunResult) -> float:
     return float(own["rtt"].quantile(0.99)) / 1000
 
 
-def measured(cell: Cell, more: Sequence[str] = (), backend: str = "sim", repetitions: int = 1) -> Found:
-    """Runs a cell."""
+@contextmanager
+def ran(
+    cell: Cell, settings: Sequence[str] = (), backend: str = "sim", repetitions: int = 1
+) -> Iterator[Sequence[RunResult]]:
+    """The runs of a cell, while the block lasts."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"{cell.id}.yaml"
         file.write_text(cell.experiment(), encoding="utf-8")
-        settings = [f"repeat={repetitions}", *more]
-        ran = tailback.run(file, settings=settings, backend=backend, out=Path(folder) / "results")
-        return found_in(ran.runs, cell)
+        repeated = [f"repeat={repetitions}", *settings]
+        yield tailback.run(file, settings=repeated, backend=backend, out=Path(folder) / "results").runs
+
+
+def measured(cell: Cell, more: Sequence[str] = (), backend: str = "sim", repetitions: int = 1) -> Found:
+    """Runs a cell."""
+    with ran(cell, more, backend, repetitions) as runs:
+        return found_in(runs, cell)
 
 
 def row(cell: Cell, found: Found) -> list[str]:

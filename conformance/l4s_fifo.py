@@ -14,14 +14,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
-import tailback
-from conformance.l4s import PAGE, Cell, cells, load
+from conformance.l4s import PAGE, Cell, cells, load, ran
 from conformance.page import rows, write_tables
 from tailback.results import RunResult
 
@@ -57,11 +54,8 @@ def overflows(run: RunResult) -> Overflows:
 
 def overflows_of(cell: Cell, settings: Sequence[str], repetitions: int) -> list[Overflows]:
     """The overflows of each run of a cell."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "cell.yaml"
-        file.write_text(cell.experiment(), encoding="utf-8")
-        ran = tailback.run(file, settings=[f"repeat={repetitions}", *settings], out=Path(folder) / "results")
-        return [overflows(run) for run in ran.runs]
+    with ran(cell, settings, repetitions=repetitions) as runs:
+        return [overflows(run) for run in runs]
 
 
 def batched(interrupts: str | None) -> list[str]:

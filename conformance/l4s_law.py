@@ -20,7 +20,7 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 
 import tailback
-from conformance.l4s import PAGE, ROOT, Cell, cells, load
+from conformance.l4s import PAGE, ROOT, Cell, cells, load, ran
 from conformance.page import rows, write_tables
 from tailback.results import RunResult
 
@@ -90,11 +90,8 @@ def terms(run: RunResult, cell: Cell) -> Terms:
 
 def terms_of(cell: Cell, repetitions: int) -> list[Terms]:
     """The terms of each run of a cell."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "cell.yaml"
-        file.write_text(cell.experiment(), encoding="utf-8")
-        ran = tailback.run(file, settings=[f"repeat={repetitions}"], out=Path(folder) / "results")
-        return [terms(run, cell) for run in ran.runs]
+    with ran(cell, repetitions=repetitions) as runs:
+        return [terms(run, cell) for run in runs]
 
 
 def fixed(*settings: str) -> dict[float, float]:
