@@ -26,6 +26,7 @@ use crate::state::small_queue::SmallQueue;
 use crate::state::stream::SendStream;
 use crate::state::timer::{RetransmitTimer, TailLossProbe};
 use crate::state::usage::{CwndUsage, SentTotals};
+use crate::timers::loss_probe_states;
 
 /// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]
 const PACING_SHIFT: u32 = 10;
@@ -87,6 +88,8 @@ pub struct Sender {
     pub(crate) aborted: bool,
     /// [`Sender::finds_routine`] has found so, and nothing since may have ended it.
     pub(crate) routine: bool,
+    /// A bit for each [`CaState`] in which a loss probe may be sent (`loss_probe_states`).
+    pub(crate) loss_probe_states: u8,
     pub(crate) stream: SendStream,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) below: SmallQueue,
@@ -132,6 +135,7 @@ impl Sender {
             SmallQueueLimit::Shift(shift) | SmallQueueLimit::Time { pacing_shift: shift, .. } => shift,
             _ => PACING_SHIFT,
         };
+        let agreement = Agreement::usual(mss);
         Sender {
             flow: Flow {
                 pacing_status: pacing,
@@ -147,7 +151,8 @@ impl Sender {
                 },
                 ..Window::initial(Segs(settings.stack.initial_window))
             },
-            agreement: Agreement::usual(mss),
+            loss_probe_states: loss_probe_states(&settings, &agreement),
+            agreement,
             scoreboard: Scoreboard::new(),
             peer: PeerWindow::new(&settings.stack),
             echoed: Timestamp::NONE,

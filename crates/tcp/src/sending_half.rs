@@ -19,6 +19,7 @@ use crate::sender::{AckFlags, Sender};
 use crate::state::gate::Pass;
 use crate::state::peer::PeerWindow;
 use crate::state::timer::Expired;
+use crate::timers::loss_probe_states;
 
 /// How a connection opens, as the handshake found it.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +164,7 @@ impl SendingHalf for Sender {
     fn agree(&mut self, agreement: Agreement) {
         let own_mss = self.settings.full_mss();
         self.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(agreement.timestamp_option()).max(1);
+        self.loss_probe_states = loss_probe_states(&self.settings, &agreement);
         self.agreement = agreement;
         self.flow.mtu = self.sizes().mtu_of(self.flow.mss);
         self.scoreboard.count(match agreement.sack {

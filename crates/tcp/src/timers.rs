@@ -12,7 +12,7 @@ use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
 use crate::clock::{Deadline, micros_since};
-use crate::config::RTO_MIN;
+use crate::config::{Agreement, RTO_MIN, Settings};
 use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
 use crate::rtt::RTO_INITIAL;
@@ -46,6 +46,22 @@ fn total_timeout(retries: u32, max: Span) -> Span {
 /// tcp_schedule_loss_probe]
 pub(crate) fn loss_probe_timeout(srtt_us8: u32, longer: Span) -> Span {
     if srtt_us8 == 0 { RTO_INITIAL } else { Span::from_micros(u64::from(srtt_us8 >> 2)) + longer }
+}
+
+fn bit(state: CaState) -> u8 {
+    1 << state as u8
+}
+
+/// A bit for each state of recovery in which a loss probe may be sent. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
+pub(crate) fn loss_probe_states(settings: &Settings, agreement: &Agreement) -> u8 {
+    if !(settings.tail_loss_probe && agreement.sack) {
+        return 0;
+    }
+    match settings.stack.loss_probe {
+        LossProbe::Open => bit(CaState::Open),
+        // Since Linux 5.1.
+        LossProbe::OpenOrCwr => bit(CaState::Open) | bit(CaState::Cwr),
+    }
 }
 
 impl Sender {
@@ -90,13 +106,7 @@ impl Sender {
 
     #[inline(always)]
     fn allows_loss_probe(&self) -> bool {
-        let calm = match self.flow.ca_state {
-            CaState::Open => true,
-            // Since Linux 5.1.
-            CaState::Cwr => self.settings.stack.loss_probe == LossProbe::OpenOrCwr,
-            _ => false,
-        };
-        calm && self.settings.tail_loss_probe && self.agreement.sack && self.scoreboard.packets_out() > 0
+        self.loss_probe_states & bit(self.flow.ca_state) != 0 && self.scoreboard.packets_out() > 0
     }
 
     /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other

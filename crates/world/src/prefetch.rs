@@ -25,12 +25,9 @@ use tailback_packet::{HostId, SocketId};
 use crate::socket::{Sockets, Transport, for_tcp};
 use crate::wire::Wire;
 
-/// So many sockets, with their packets, stay in the cache without this.
-const FEW: usize = 256;
-
 /// A packet has left `wire`, whose other end is at `peer`.
 pub(crate) fn prefetch_next(wire: &Wire, peer: HostId, sockets: &mut Sockets) {
-    if sockets.count() > FEW {
+    if sockets.exceed_cache() {
         prefetch_packets_and_socket(wire, peer, sockets);
     }
 }

@@ -117,41 +117,48 @@ macro_rules! for_tcp {
 }
 pub(crate) use for_tcp;
 
+/// So many sockets, with their packets, stay in the processor's cache.
+const FEW: usize = 256;
+
 /// All sockets of a world, by number.
-pub(crate) struct Sockets(Vec<Socket>);
+pub(crate) struct Sockets {
+    all: Vec<Socket>,
+    /// They are more than [`FEW`].
+    exceed_cache: bool,
+}
 
 impl Sockets {
     /// No socket yet; `count` will be added.
     pub(crate) fn with_room(count: usize) -> Self {
-        Sockets(Vec::with_capacity(count))
+        Sockets { all: Vec::with_capacity(count), exceed_cache: false }
     }
 
     /// Adds the socket with the next number.
     pub(crate) fn push(&mut self, number: SocketId, socket: Socket) {
-        assert_eq!(number.0 as usize, self.0.len(), "sockets are added in the order of their numbers");
-        self.0.push(socket);
+        assert_eq!(number.0 as usize, self.all.len(), "sockets are added in the order of their numbers");
+        self.all.push(socket);
+        self.exceed_cache = self.all.len() > FEW;
     }
 
-    /// How many there are, with those of the future and of the past.
-    #[inline]
-    pub(crate) fn count(&self) -> usize {
-        self.0.len()
+    /// With those of the future and of the past they do not stay in the processor's cache. This is asked at each arrival.
+    pub(crate) fn exceed_cache(&self) -> bool {
+        self.exceed_cache
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, id: SocketId) -> &mut Socket {
-        &mut self.0[id.0 as usize]
+        &mut self.all[id.0 as usize]
     }
 
     /// The conversation that `id` belongs to.
     #[inline]
     pub(crate) fn conversation(&self, id: SocketId) -> ConversationId {
-        self.0[id.0 as usize].conversation
+        self.all[id.0 as usize].conversation
     }
 
     /// A socket that is known to be one of TCP that may send data.
     pub(crate) fn tcp(&mut self, id: SocketId) -> &mut TcpSocket {
-        match &mut self.0[id.0 as usize].transport {
+        match &mut self.all[id.0 as usize].transport {
             Transport::Tcp(socket) => socket,
             _ => not_of_kind(id, "sending TCP"),
         }
@@ -159,7 +166,7 @@ impl Sockets {
 
     /// A socket that is known to be one of TCP that only receives.
     pub(crate) fn receiver(&mut self, id: SocketId) -> &mut TcpSocket<ReceiveOnly> {
-        match &mut self.0[id.0 as usize].transport {
+        match &mut self.all[id.0 as usize].transport {
             Transport::Receiver(socket) => socket,
             _ => not_of_kind(id, "receiving TCP"),
         }
@@ -167,12 +174,12 @@ impl Sockets {
 
     /// It is one of TCP that only receives.
     pub(crate) fn is_receiver(&self, id: SocketId) -> bool {
-        matches!(self.0[id.0 as usize].transport, Transport::Receiver(_))
+        matches!(self.all[id.0 as usize].transport, Transport::Receiver(_))
     }
 
     /// The host and the device of a socket that is known to be one of TCP.
     pub(crate) fn place(&self, id: SocketId) -> (HostId, DeviceId) {
-        for_tcp!(&self.0[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
+        for_tcp!(&self.all[id.0 as usize].transport, socket => (socket.host, socket.device), not_of_kind(id, "TCP"))
     }
 
     /// Charges sockets for trains that were segmented; before the credits of the segments are returned.
@@ -202,13 +209,13 @@ impl Sockets {
 
     /// The place of the timer of a socket that is known to be one of TCP.
     pub(crate) fn timer(&self, id: SocketId) -> Place {
-        for_tcp!(&self.0[id.0 as usize].transport, socket => socket.timer, not_of_kind(id, "TCP"))
+        for_tcp!(&self.all[id.0 as usize].transport, socket => socket.timer, not_of_kind(id, "TCP"))
     }
 
     /// What was read in the place of the application of `id` since the last call.
     pub(crate) fn count_read(&mut self, id: SocketId) -> Bytes {
         for_tcp!(
-            &mut self.0[id.0 as usize].transport,
+            &mut self.all[id.0 as usize].transport,
             socket => std::mem::take(&mut socket.uncounted),
             not_of_kind(id, "TCP")
         )
@@ -217,13 +224,13 @@ impl Sockets {
     /// What was read in the place of the application of `id`, and is not counted yet.
     #[cfg(test)]
     pub(crate) fn uncounted(&self, id: SocketId) -> Bytes {
-        for_tcp!(&self.0[id.0 as usize].transport, socket => socket.uncounted, Bytes::ZERO)
+        for_tcp!(&self.all[id.0 as usize].transport, socket => socket.uncounted, Bytes::ZERO)
     }
 
     /// The socket of TCP with this number, if it is there and may send data.
     #[inline]
     pub(crate) fn tcp_if_there(&mut self, id: SocketId) -> Option<&mut TcpSocket> {
-        match &mut self.0[id.0 as usize].transport {
+        match &mut self.all[id.0 as usize].transport {
             Transport::Tcp(socket) => Some(socket),
             _ => None,
         }
@@ -232,7 +239,7 @@ impl Sockets {
     /// A socket that is known to be one of UDP that sends.
     #[inline]
     pub(crate) fn udp(&mut self, id: SocketId) -> &mut UdpSocket {
-        match &mut self.0[id.0 as usize].transport {
+        match &mut self.all[id.0 as usize].transport {
             Transport::Udp(socket) | Transport::Endpoint(socket) => socket,
             _ => not_of_kind(id, "UDP"),
         }

@@ -167,6 +167,7 @@ impl World {
     /// Before an event: timers that are due expire, unless it is one of them; the run stops if it stands still or the
     /// watcher stops it.
     #[cold]
+    #[inline(never)]
     pub(crate) fn check_between_events(&mut self, event: Event, watch: &dyn Watch) -> Result<(), RunError> {
         self.steps.check()?;
         let number = self.events.number();
