@@ -204,6 +204,7 @@ crates-check: ## whether the crates that others may use can be published
 
 transports: ## the tests of transports in the network (examples/transports); their libraries are fetched
 	@scripts/timed.sh "quinn" cargo test --quiet --locked --manifest-path examples/transports/quinn/Cargo.toml
+	@scripts/timed.sh "noq" cargo test --quiet --locked --release --manifest-path examples/transports/noq/Cargo.toml
 
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
