@@ -1,5 +1,5 @@
-"""Runs with kernel modules (`cc: {module: tcp_mine.c}`), BPF programs (`cc: {bpf: mine.bpf.c}`) or endpoints of the user (`endpoint: ./libmine.so`): each in a
-process of its own, because foreign code may crash.
+"""Runs with kernel modules (`cc: {module: tcp_mine.c}`), BPF programs (`cc: {bpf: mine.bpf.c}`) or endpoints of the
+user (`endpoint: ./libmine.so`): each in a process of its own, because foreign code may crash.
 
 The process is `python -m tailback.backends.module_process FOLDER`. Its task, its progress and its result are files in
 `FOLDER`.

@@ -56,7 +56,7 @@ def check_arguments(source: Source) -> None:
     found = RAW.search(source.text) if source.is_bpf else None
     if found is not None:
         line = source.text.count("\n", 0, found.start()) + 1
-        hint = f"name them, so that the simulator can pass them: BPF_PROG(name, struct sock *sk)"
+        hint = "name them, so that the simulator can pass them: BPF_PROG(name, struct sock *sk)"
         raise ModuleRefused(f"{source.name}, line {line}: it takes its arguments from an array\n  hint: {hint}")
 
 
@@ -107,12 +107,8 @@ def _last(sign: re.Pattern[str], own: re.Pattern[str], text: str) -> str | None:
 
 def _message(source: Source, error: _Error) -> str:
     name = source.name if error.file == f"{source.stem}.c" else error.file
-    absent = (
-        r"the simulator has no function `\1` for BPF programs"
-        if source.is_bpf
-        else r"this kernel declares no function `\1`"
-    )
-    what = IMPLICIT.sub(absent, error.what)
+    here, kernel = r"the simulator has no function `\1` for BPF programs", r"this kernel declares no function `\1`"
+    what = IMPLICIT.sub(here if source.is_bpf else kernel, error.what)
     what = ASSERTED.sub("", re.sub(r" ?.-W[^]]*]", "", what))
     return f"  {name}, line {error.line}: {what}"
 

@@ -31,7 +31,8 @@ OURS = (GLUE, ABI)
 BPF = "tailback_bpf.c"
 SCRIPT = "struct_ops.lds"
 OURS_OF_BPF = (
-    *OURS, "vmlinux.h", "bpf_tracing_net.h", "bpf/bpf_helpers.h", "bpf/bpf_tracing.h", "bpf/bpf_core_read.h", BPF, SCRIPT,
+    *OURS, "vmlinux.h", "bpf_tracing_net.h", "bpf/bpf_helpers.h", "bpf/bpf_tracing.h", "bpf/bpf_core_read.h",
+    BPF, SCRIPT,
 )  # fmt: skip
 """The last two: what stands for the loader of a program, and where the linker lays its controls."""
 

@@ -1,4 +1,4 @@
-"""Congestion controls in BPF: on the simulator they behave as our controls do, on this machine the kernel checks them."""
+"""Congestion controls in BPF: on the simulator they behave as our controls do, here the kernel checks them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ struct count *found = bpf_sk_storage_get(&counts, sk, 0, BPF_SK_STORAGE_GET_F_CR
 
 	if (found && ++found->acks % 100 == 0)
 		bpf_printk("%llu acks, HZ %lu, seconds %llu, cwnd %u", found->acks, CONFIG_HZ,
-			   bpf_jiffies64() / CONFIG_HZ, BPF_CORE_READ(tcp_sk(sk), snd_cwnd));
+			bpf_jiffies64() / CONFIG_HZ, BPF_CORE_READ(tcp_sk(sk), snd_cwnd));
 """
 
 OWN = "static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk) { return (struct tcp_sock *)sk; }\n"

@@ -1,5 +1,5 @@
-"""Congestion controls of the user on a real kernel: modules (`cc: {module: tcp_mine.c}`), built for that kernel, and BPF
-programs, whose controls keep the names that the programs give them.
+"""Congestion controls of the user on a real kernel: modules (`cc: {module: tcp_mine.c}`), built for that kernel, and
+BPF programs, whose controls keep the names that the programs give them.
 
 A module with other parameters is another module: each has a name of its own, under which it is loaded and its control
 is registered.

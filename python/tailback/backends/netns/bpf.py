@@ -1,5 +1,5 @@
-"""The BPF programs of the user (`cc: {bpf: mine.bpf.c}`) in the kernel of this machine: compiled by clang with the types
-of this kernel, registered for one run by `bpftool`, and unregistered after it.
+"""The BPF programs of the user (`cc: {bpf: mine.bpf.c}`) in the kernel of this machine: compiled by clang with the
+types of this kernel, registered for one run by `bpftool`, and unregistered after it.
 
 As with modules, root has to ask for it, and if the process is killed, a control remains that nobody uses. The kernel
 checks each program before it runs, so that one that it accepts cannot crash the machine.
