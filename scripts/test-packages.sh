@@ -13,6 +13,8 @@
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
 # nginx-light, curl, nghttp2-client, dnsmasq-base, dnsperf, mptcpize
 #             run inside guests (tests/python/backends/uml/test_program_jobs.py)
+# clang, bpftool, libbpf-dev
+#             give the kernel congestion controls in BPF (tests/python/backends/test_bpf.py)
 
 missing=
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -34,6 +36,8 @@ has nginx || missing="$missing nginx-light"
 has mptcpize || missing="$missing mptcpize"
 has h2load || missing="$missing nghttp2-client"
 has dnsmasq || missing="$missing dnsmasq-base"
+for program in clang bpftool; do has "$program" || missing="$missing $program"; done
+[ -f /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
 [ -z "$missing" ] && exit 0
 
 if ! has apt-get || [ "$(id -u)" -ne 0 ]; then

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, While};
@@ -108,6 +109,13 @@ impl Network {
     }
 }
 
+/// Lets a device of the present namespace, or all that come later (`default`), have IPv6 or not. A kernel without IPv6
+/// has nothing to switch.
+pub fn switch_ipv6(device: &str, is_on: bool) -> io::Result<()> {
+    let switch = format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6");
+    if Path::new(&switch).exists() { fs::write(switch, if is_on { "0" } else { "1" }) } else { Ok(()) }
+}
+
 fn configure(device: &str, handle: u32, kind: &str, options: &[u8]) -> io::Result<()> {
     Netlink::open()?.change(sys::interface_index(device)?, handle, kind, options)
 }
@@ -118,6 +126,10 @@ fn current() -> Result<File, Failure> {
 
 fn namespace(name: &str) -> Result<File, Failure> {
     sys::new_network().doing(format!("making a namespace for {name}"))?;
+    if kernel_module::is_guest() {
+        // Devices without IPv6 addresses would send packets to find some.
+        switch_ipv6("default", false).doing(format!("turning off IPv6 of {name}"))?;
+    }
     let path = format!("{NAMESPACES}/{name}");
     fs::write(&path, "").doing(format!("making {path}"))?;
     sys::bind_mount("/proc/thread-self/ns/net", &path).doing(format!("naming the namespace {name}"))?;

@@ -21,7 +21,7 @@ use std::thread;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Program, Role};
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::sys::child::{self, Confinement, Signal};
 use crate::{kernel_module, sys};
 
@@ -416,6 +416,9 @@ fn file_system_of(number: usize, program: &Program, run: &Path) -> Result<PathBu
 fn place_of(host: usize, names: &str, programs: &[Arc<Running>]) -> Result<Place, Failure> {
     let hosts = format!("/run/hosts.{host}");
     fs::write(&hosts, names).doing("writing the names of the hosts")?;
+    if kernel_module::is_guest() {
+        network::switch_ipv6("lo", true).doing("giving a host the address ::1")?;
+    }
     let network = File::open("/proc/thread-self/ns/net").doing("opening the namespace of a host")?;
     let made = thread::scope(|scope| {
         scope.spawn(|| mounted(&hosts, programs)).join().map_err(|_| Failure::new("a thread has panicked"))?

@@ -20,8 +20,8 @@ use tailback_units::{Rate, Segs, Span};
 use tailback_world::scenario::{ControlSource, ParametersOfControl};
 use tailback_world::{OwnControl, OwnControls, Proceed, Reached, Watch};
 
-/// The language of kernel modules.
-const C: &str = "c";
+/// The languages of kernel modules and of BPF programs, which are compiled as such.
+const COMPILED: [&str; 2] = ["c", "bpf"];
 
 /// Builds controls by a callable of Python: name of the file and parameters as JSON in; an object out, or a list with
 /// the path of a compiled module and its parameters as pairs of words.
@@ -155,7 +155,7 @@ impl PythonControls {
 
 impl OwnControls for PythonControls {
     fn build(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<OwnControl, String> {
-        if source.language == C {
+        if COMPILED.contains(&source.language.as_str()) {
             return self.module_control(source, asked);
         }
         Python::attach(|py| self.object(py, source, asked)).map_err(|error| {
@@ -165,7 +165,7 @@ impl OwnControls for PythonControls {
     }
 
     fn needs_ecn(&self, source: &ControlSource, asked: &ParametersOfControl) -> Result<EcnNeed, String> {
-        match source.language == C && self.modules == Modules::Load {
+        match COMPILED.contains(&source.language.as_str()) && self.modules == Modules::Load {
             true => Ok(self.module(source, asked)?.facts().needs_ecn),
             false => Ok(EcnNeed::No),
         }

@@ -147,8 +147,8 @@ def backend_for(backend: Backend, scenario: Scenario) -> Backend:
     if name is None:
         return backend
     if not isinstance(backend, OfKernels):
-        if any(source.language == "c" for source in scenario.controls):
-            # Its headers are those that kernel modules are compiled with.
+        if any(source.language != "python" for source in scenario.controls):
+            # Its headers are those that kernel modules and BPF programs are compiled with.
             return backend
         hint = "choose a backend that runs kernels, --backend uml, or remove `kernel` from the file"
         raise Unsuitable(f"`kernel` is `{name}`, and `{backend.name}` has no kernel to choose\n  hint: {hint}")

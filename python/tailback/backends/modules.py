@@ -1,5 +1,5 @@
-"""Runs with kernel modules (`cc: {module: tcp_mine.c}`) or endpoints of the user (`endpoint: ./libmine.so`): each in a
-process of its own, because foreign code may crash.
+"""Runs with kernel modules (`cc: {module: tcp_mine.c}`), BPF programs (`cc: {bpf: mine.bpf.c}`) or endpoints of the
+user (`endpoint: ./libmine.so`): each in a process of its own, because foreign code may crash.
 
 The process is `python -m tailback.backends.module_process FOLDER`. Its task, its progress and its result are files in
 `FOLDER`.
@@ -32,7 +32,7 @@ from tailback.kernel.module import compiled, place
 from tailback.kernel.scratch import scratch
 from tailback.resolved import Scenario
 
-LANGUAGE = "c"
+LANGUAGES = ("c", "bpf")
 
 PROGRAM = "tailback.backends.module_process"
 TASK, RESULT, PROGRESS = "task.json", "result.pickle", "progress"
@@ -72,7 +72,7 @@ class Module:
 
 def modules(scenario: Scenario) -> dict[str, Module]:
     """The modules of a scenario by their names, compiled; raises `Unsuitable` if one cannot be."""
-    sources = [source for source in scenario.controls if source.language == LANGUAGE]
+    sources = [source for source in scenario.controls if source.language in LANGUAGES]
     if not sources:
         return {}
     try:

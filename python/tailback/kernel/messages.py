@@ -18,6 +18,12 @@ INLINED = re.compile(r"\binlined from\b")
 ASSERTED = re.compile(r"call to .__compiletime_assert_\w+. declared with attribute error: ")
 """What is before the text of a `BUILD_BUG_ON`."""
 
+BPF_SUFFIX = ".bpf.c"
+"""The end of the names of BPF programs, by convention of libbpf."""
+
+RAW = re.compile(r"\(\s*(?:unsigned long long|__u64|u64)\s*\*\s*\w+\s*\)\s*\{")
+"""A function with the arguments of a BPF program as they are on a kernel: an array of words."""
+
 IMPLICIT = re.compile(r"implicit declaration of function .(\w+).")
 
 
@@ -33,9 +39,25 @@ class Source:
     text: str
 
     @property
+    def is_bpf(self) -> bool:
+        """Whether it is a BPF program, and not a module."""
+        return self.name.endswith(BPF_SUFFIX)
+
+    @property
     def stem(self) -> str:
         """The name of the module, as the kernel's build makes it."""
         return re.sub(r"\W", "_", Path(self.name).stem)
+
+
+def check_arguments(source: Source) -> None:
+    """Raises `ModuleRefused` if a BPF program takes its arguments from an array, which no compiler of the simulator
+    would notice.
+    """
+    found = RAW.search(source.text) if source.is_bpf else None
+    if found is not None:
+        line = source.text.count("\n", 0, found.start()) + 1
+        hint = "name them, so that the simulator can pass them: BPF_PROG(name, struct sock *sk)"
+        raise ModuleRefused(f"{source.name}, line {line}: it takes its arguments from an array\n  hint: {hint}")
 
 
 def refused(source: Source, headers: str, stderr: str) -> ModuleRefused:
@@ -85,7 +107,8 @@ def _last(sign: re.Pattern[str], own: re.Pattern[str], text: str) -> str | None:
 
 def _message(source: Source, error: _Error) -> str:
     name = source.name if error.file == f"{source.stem}.c" else error.file
-    what = IMPLICIT.sub(r"this kernel declares no function `\1`", error.what)
+    here, kernel = r"the simulator has no function `\1` for BPF programs", r"this kernel declares no function `\1`"
+    what = IMPLICIT.sub(here if source.is_bpf else kernel, error.what)
     what = ASSERTED.sub("", re.sub(r" ?.-W[^]]*]", "", what))
     return f"  {name}, line {error.line}: {what}"
 

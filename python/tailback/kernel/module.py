@@ -1,8 +1,9 @@
-"""Compiles a congestion control module of the kernel for the simulator.
+"""Compiles a congestion control module of the kernel, or one in BPF, for the simulator.
 
 The user's file is compiled unmodified, with the headers and the flags of a kernel, and linked with
-`kernel/module/glue.c`, which is the kernel for it. The result is a shared object that the simulator loads
-(`crates/module`). It is cached under the digest of all that it depends on.
+`kernel/module/glue.c`, which is the kernel for it. A BPF program is compiled with the headers in `kernel/module/bpf`,
+which stand in for those of libbpf, and linked with what registers it. The result is a shared object that the simulator
+loads (`crates/module`). It is cached under the digest of all that it depends on.
 """
 
 from __future__ import annotations
@@ -21,11 +22,19 @@ from tailback.kernel.compiler import compiling
 from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.files import text_of
 from tailback.kernel.headers import Headers
-from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
+from tailback.kernel.messages import ModuleRefused, Source, check_arguments, lacking, refused
 
 GLUE = "glue.c"
 ABI = "abi.h"
 OURS = (GLUE, ABI)
+
+BPF = "tailback_bpf.c"
+SCRIPT = "struct_ops.lds"
+OURS_OF_BPF = (
+    *OURS, "vmlinux.h", "bpf_tracing_net.h", "bpf/bpf_helpers.h", "bpf/bpf_tracing.h", "bpf/bpf_core_read.h",
+    BPF, SCRIPT,
+)  # fmt: skip
+"""The last two: what stands for the loader of a program, and where the linker lays its controls."""
 
 FLAGS = ("-fPIC", "-ffreestanding", "-g1", "-D__DISABLE_EXPORTS", "-fno-tree-loop-distribute-patterns")
 """Beside the kernel's: position-independent code, lines for messages, and no loops turned into calls of themselves."""
@@ -59,7 +68,8 @@ def compiled(source: Source, headers: Headers) -> Path:
     """The shared object of a module; raises `ModuleRefused` with the file and line of what is wrong."""
     if shutil.which("gcc") is None:
         raise KernelMissing("missing: gcc, to compile a kernel module\n  hint: apt-get install gcc")
-    ours = [(name, (checkout.part("kernel") / "module" / name).read_bytes()) for name in OURS]
+    check_arguments(source)
+    ours = [(name, _our(name).read_bytes()) for name in (OURS_OF_BPF if source.is_bpf else OURS)]
     flags = " ".join((*headers.flags, *FLAGS, *STRICT, *LINK))
     inputs = [("source", source.text.encode()), ("name", source.name.encode()), *ours]
     digest = checkout.digest([*inputs, ("headers", headers.digest.encode()), ("flags", flags.encode())])
@@ -83,6 +93,12 @@ def place(library: Path, offset: str) -> str | None:
     return None if found is None else f"{found['file']}, line {found['line']}, in {lines[0]}"
 
 
+def _our(name: str) -> Path:
+    """The file of ours with this name, of which some are for BPF programs alone."""
+    folder = checkout.part("kernel") / "module"
+    return folder / name if name in OURS else folder / "bpf" / name
+
+
 def _library(source: Source) -> str:
     return f"{source.stem}.so"
 
@@ -95,14 +111,17 @@ class _Build:
 
     def run(self, ours: Sequence[tuple[str, bytes]]) -> None:
         for name, content in ours:
+            (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_bytes(content)
         (self.folder / "shown.map").write_text(SHOWN, encoding="utf-8")
         own = self.folder / self.source.name
-        if own.name in (*OURS, "shown.map"):
+        if own.name in (*OURS, BPF, "shown.map"):
             raise ModuleRefused(f"`{own.name}` is the name of a file of tailback\n  hint: rename it")
         own.write_text(self.source.text, encoding="utf-8")
-        objects = [self._object(own, "-DMODULE", f"-I{self.headers.controls}")]
+        objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}")]
         objects.append(self._object(self.folder / GLUE, *self._features()))
+        if self.source.is_bpf:
+            objects.append(self._object(self.folder / BPF))
         for _ in range(MAX_ROUNDS):
             errors = self._linked(objects)
             missing = list(dict.fromkeys(found["symbol"] for found in UNDEFINED.finditer(errors)))
@@ -134,7 +153,8 @@ class _Build:
         return compiling(command, {"LC_ALL": "C"}, self.folder)
 
     def _linked(self, objects: Sequence[Path]) -> str:
-        command = ["gcc", *LINK, "-Wl,--version-script=shown.map", "-o", _library(self.source)]
+        more = [f"-Wl,-T,{SCRIPT}"] if self.source.is_bpf else []
+        command = ["gcc", *LINK, *more, "-Wl,--version-script=shown.map", "-o", _library(self.source)]
         done = self._gcc([*command, *(made.name for made in objects)])
         return done.stderr if done.returncode else ""
 

@@ -55,7 +55,7 @@ class ControlSource(Part, frozen=True, kw_only=True):
 
     name: str
     """The name of its file."""
-    language: Literal["python", "c"]
+    language: Literal["python", "c", "bpf"]
     sha256: str
     """Digest of the content of its file."""
     text: str

@@ -22,7 +22,7 @@ Scalar = str | int | float | bool | None
 
 #: Keys whose mapping with a `name`, or with the file of a control, is one value.
 NAMED = ("cc", "driver")
-NAMES = ("name", "python", "module")
+NAMES = ("name", "python", "module", "bpf")
 #: The suffixes of the files of controls.
 SUFFIXES = (".py", ".c")
 

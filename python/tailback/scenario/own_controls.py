@@ -1,4 +1,5 @@
-"""Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`, `cc: {module: tcp_mine.c, beta: 717}`.
+"""Congestion controls that the user wrote: `cc: {python: mine.py, beta: 0.7}`, `cc: {module: tcp_mine.c, beta: 717}`,
+`cc: {bpf: mine.bpf.c}`.
 
 In words: `cc: mine.py beta 0.7`.
 
@@ -28,12 +29,17 @@ from tailback.tc.rows import Row
 from tailback.tc.units import on_one_line, shown
 
 #: The keys that name the file, with the suffix and the language of the file.
-KEYS: Mapping[str, tuple[str, Literal["python", "c"]]] = {"python": (".py", "python"), "module": (".c", "c")}
+KEYS: Mapping[str, tuple[str, Literal["python", "c", "bpf"]]] = {
+    "python": (".py", "python"),
+    "bpf": (".bpf.c", "bpf"),
+    "module": (".c", "c"),
+}
 #: Maximum size of a file in bytes. The manifest of each run contains it.
 LARGEST = 200_000
 
 FILE_HINTS = {
     "python": "name a Python file relative to the experiment, and its parameters: {python: mine.py, beta: 0.7}",
+    "bpf": "name the source of a BPF program with struct_ops relative to the experiment: {bpf: mine.bpf.c}",
     "module": "name the source of a kernel module relative to the experiment, and its parameters: "
     "{module: tcp_mine.c, beta: 717}",
 }
@@ -87,8 +93,12 @@ def control(entry: Mapping[object, object], folder: Path) -> Algorithm:
     """Reads a control whose file name is relative to `folder`."""
     given = [key for key in KEYS if key in entry]
     if len(given) > 1:
-        raise WordError("a control is in Python or a kernel module, not both", "remove `python` or `module`")
+        both = [f"`{key}`" for key in given]
+        raise WordError(f"a control has one source, not both {' and '.join(both)}", f"remove {' or '.join(both)}")
     source = _source(given[0], entry[given[0]], folder)
+    if given[0] == "bpf" and len(entry) > 1:
+        what = f"`{shown(source.name)}` is a BPF program, which has no parameters"
+        raise WordError(what, "write the value into the file, or make it a kernel module with parameters")
     parameters = {str(key): _parameter(str(key), value) for key, value in entry.items() if key != given[0]}
     return Algorithm(source.name, source=source, parameters=parameters)
 
@@ -96,8 +106,10 @@ def control(entry: Mapping[object, object], folder: Path) -> Algorithm:
 def _source(key: str, word: object, folder: Path) -> ControlSource:
     suffix, language = KEYS[key]
     hint = FILE_HINTS[key]
+    if key == "module" and isinstance(word, str) and word.endswith(KEYS["bpf"][0]):
+        raise WordError(f"`{shown(word)}` is a BPF program by its name, and not a module", "write {bpf: FILE}")
     if not isinstance(word, str) or not word.endswith(suffix) or "\0" in word:
-        what = "a Python file" if key == "python" else "a C file"
+        what = {"python": "a Python file", "module": "a C file", "bpf": "a BPF program in C (`.bpf.c`)"}[key]
         raise WordError(f"`{shown(word)}` is not the name of {what}", hint)
     path = folder / word
     if has_control(path.name):

@@ -430,6 +430,12 @@ _CONTROL_SCHEMA = {
             "required": ["module"],
             "additionalProperties": {"type": ["number", "boolean", "string"]},
         },
+        {
+            "type": "object",
+            "properties": {"bpf": {"type": "string", "description": "A BPF program: docs/your-own-control.md."}},
+            "required": ["bpf"],
+            "additionalProperties": False,
+        },
     ],
     "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}, {"python": "mine.py"}, {"module": "tcp_mine.c"}],
 }

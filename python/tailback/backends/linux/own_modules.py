@@ -1,4 +1,5 @@
-"""Congestion controls of the user on a real kernel: modules (`cc: {module: tcp_mine.c}`), built for that kernel.
+"""Congestion controls of the user on a real kernel: modules (`cc: {module: tcp_mine.c}`), built for that kernel, and
+BPF programs, whose controls keep the names that the programs give them.
 
 A module with other parameters is another module: each has a name of its own, under which it is loaded and its control
 is registered.
@@ -28,6 +29,9 @@ LOG = "kernel.log"
 
 TAINTS = "loading out-of-tree module taints kernel."
 """What a kernel prints when it loads the first module that is not its own."""
+
+NAME_IN_BPF = re.compile(r'^\s*\.name\s*=\s*"(?P<name>[^"\s]{1,15})"', re.MULTILINE)
+"""The member of struct tcp_congestion_ops with the name of the control, in a BPF program."""
 
 GUARD = re.compile(r"^(<\d+>)?(\[ *[\d.]+\] )?tailback: (?P<module>\w+): (?P<call>\w+): (?P<what>.+)$", re.MULTILINE)
 """What `kernel/module/tailback_register.c` prints when a module has done what none may."""
@@ -78,7 +82,14 @@ def registered(scenario: Scenario, control: Control) -> str:
     for own in own_modules(scenario):
         if (own.source.name, own.parameters) == (control.name, control.parameters):
             return own.name
-    return str(control.name)
+    texts = [source.text for source in scenario.controls if source.language == "bpf" and source.name == control.name]
+    return str((name_in_bpf(texts[0]) if texts else None) or control.name)
+
+
+def name_in_bpf(text: str) -> str | None:
+    """The name of the control of a BPF program; None if it has none."""
+    found = NAME_IN_BPF.search(text)
+    return None if found is None else found["name"]
 
 
 def loads(scenario: Scenario, folder: str) -> Iterator[Json]:

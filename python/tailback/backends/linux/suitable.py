@@ -97,6 +97,14 @@ def _own_controls(scenario: Scenario) -> Iterator[Finding]:
             yield what, "run it on the simulator, --backend sim, or write it as a kernel module"
 
 
+def bpf_programs(scenario: Scenario, why: str) -> Iterator[Finding]:
+    """Controls in BPF, on a kernel that does not load them."""
+    for source in scenario.controls:
+        if source.language == "bpf":
+            what = f"`{source.name}` is a BPF program, {why}"
+            yield what, "run it on the simulator, --backend sim, as root with --backend netns, or write it as a module"
+
+
 def _thresholds(scenario: Scenario) -> Iterator[Finding]:
     for host in scenario.hosts:
         if host.ssthresh:

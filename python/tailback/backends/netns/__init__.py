@@ -5,7 +5,7 @@ A run leaves nothing behind. Everything that it builds is in anonymous namespace
 namespaces with their devices, disciplines and sysctls. Nothing outside of the namespaces is ever changed: settings that
 are not per namespace are refused (`suitable.py`). So nothing must be restored after an error, Ctrl-C, SIGTERM or
 SIGKILL. Only a temporary folder may remain, which the next run removes (`kernel/scratch.py`). The exception are kernel
-modules of the user, which root may load for a run (`modules.py`).
+modules and BPF programs of the user, which root may load for a run (`modules.py`, `bpf.py`).
 
 A run whose processors could not keep up is invalid (`emulation.py`). Only one run at a time is executed on a machine
 (`turn.py`).
@@ -27,7 +27,7 @@ from tailback.backends.linux.job import job_of
 from tailback.backends.linux.qdisc_stats import of_kernel
 from tailback.backends.linux.steps import PROGRAMS, Json
 from tailback.backends.linux.tables import read_segments, read_tables, recorded
-from tailback.backends.netns import emulation, modules, shell, suitable
+from tailback.backends.netns import bpf, emulation, modules, shell, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
 from tailback.kernel import build_agent
@@ -78,6 +78,7 @@ class Netns:
         """Raises `Unsuitable` if this kernel lacks a feature, which is determined by trying it."""
         suitable.check(scenario, self._probe)
         modules.built_modules(scenario)
+        bpf.compiled(scenario)
 
     def check_without_code(self, scenario: Scenario) -> None:
         """The same, without compiling modules."""
@@ -90,14 +91,15 @@ class Netns:
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
             self._write_inputs(folder, scenario, job_of(scenario))
             made = modules.built_modules(scenario)
-            with modules.unloaded(made, folder):
+            programs_in_bpf = bpf.compiled(scenario)
+            with modules.unloaded(made, folder), bpf.registered(programs_in_bpf):
                 cost = self._run_agent(folder, scenario.duration_ns, progress)
             stats = of_kernel(scenario, folder)
             found, segments = captures.read(scenario, folder), {"segments": read_segments(folder)}
             log = folder / own_modules.LOG
             text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
             lines = own_modules.of_machine(text, own_modules.own_modules(scenario))
-            notes = own_modules.notes(made, {"kernel": f"Linux {platform.release()}"}, lines)
+            notes = own_modules.notes({**made, **programs_in_bpf}, {"kernel": f"Linux {platform.release()}"}, lines)
             left = programs.left(scenario, folder, read_tables(folder))
             segments["segments"] += left.segments
             whole = {**own_modules.files_of(lines), **left.files}
@@ -109,7 +111,8 @@ class Netns:
         job = linux_shell.job_of(job_of(scenario), scenario, wanted)
         with self._turn.one(process.Progress()), process.run_folder(FOLDER) as folder:
             self._write_inputs(folder, scenario, job)
-            with modules.unloaded(modules.built_modules(scenario), folder):
+            made = modules.built_modules(scenario)
+            with modules.unloaded(made, folder), bpf.registered(bpf.compiled(scenario)):
                 return shell.run(folder, process.Command(["./agent", "host", str(os.getpid())], ENVIRONMENT), wanted)
 
     def _write_inputs(self, folder: Path, scenario: Scenario, job: Json) -> None:

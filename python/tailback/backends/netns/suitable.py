@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tailback.backends.linux import suitable
 from tailback.backends.linux.suitable import Finding
-from tailback.backends.netns import modules
+from tailback.backends.netns import bpf, modules
 from tailback.backends.netns.probe import VIRTUAL_TIME, Probe
 from tailback.resolved import Scenario, SmallQueue
 
@@ -19,7 +19,7 @@ def check(scenario: Scenario, probe: Probe) -> None:
     stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
-    more = (*suitable.cells(scenario), *modules.findings(scenario), *suitable.traces(scenario))
+    more = (*suitable.cells(scenario), *modules.findings(scenario), *bpf.findings(scenario), *suitable.traces(scenario))
     clock = _clock(scenario)
     suitable.refuse(suitable.programs(), clock, stacks, suitable.findings(scenario), more, own, *tried)
 

@@ -54,6 +54,7 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """Problems that are visible in the two files."""
     plain = _for_any_kernel(scenario)
     of_kernels = [*any_kernel.cells(scenario), *any_kernel.findings(plain), *any_kernel.traces(plain)]
+    of_kernels += any_kernel.bpf_programs(scenario, "which Tailback does not load on a testbed yet")
     found = [*missing(scenario, testbed), *((any_kernel.problem_text(what), remedy) for what, remedy in of_kernels)]
     found += [*_programs(scenario), *_disciplines(scenario), *_ways(scenario)]
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []

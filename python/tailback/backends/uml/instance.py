@@ -140,8 +140,9 @@ def _words(machine: Machine, processor: int, order: Order) -> list[str]:
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={order.clock_ns}", f"tailback_seed={order.seed}",
         "init=/proc/self/cwd/agent",
-        # Hosts without IPv6 addresses would otherwise send packets to find some.
-        "ipv6.disable_ipv6=1",
+        # Hosts without IPv6 addresses would otherwise send packets to find some. Programs may make network namespaces,
+        # in which they expect it; the agent turns it off in those of the hosts.
+        *(() if order.has_programs else ("ipv6.disable_ipv6=1",)),
         "con=null", "con0=null,fd:1", *order.console, "loglevel=4", "panic=1", "noreboot",
         *order.boot,
     ]  # fmt: skip

@@ -32,6 +32,7 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
 
 def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     options: dict[str, Mapping[str, int]] = {}
+    yield from suitable.bpf_programs(scenario, "which needs a JIT compiler, and user-mode Linux has none for BPF")
     own = {source.name for source in scenario.controls}
     if own and not kernel.has("MODULES"):
         yield f"the kernel `{kernel.manifest.name}` loads no modules", "build it again: tailback kernel build"
