@@ -44,7 +44,7 @@ class Which(Struct, frozen=True):
     ] = None
     features: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="FEATURE", help="Also `wifi`, `ipv6` or `mptcp`.", show_default=False),
+        typer.Option("--with", metavar="FEATURE", help="Also `wifi`, `ipv6`, `mptcp` or `l4s`.", show_default=False),
     ] = None
 
     def recipe(self) -> "Recipe":
