@@ -161,6 +161,22 @@ def measured(cell: Cell, more: Sequence[str] = (), backend: str = "sim", repetit
         return found_in(runs, cell)
 
 
+PARAMETERS = {"rtt_target_us": "prague_rtt_target"}
+"""Options of our control, as parameters of the module."""
+
+
+def as_module(cell: Cell, file: Path) -> list[str]:
+    """Settings with which the module in `file` is Prague, for each flow that has it."""
+    found = []
+    for place, control in enumerate((cell.prague, cell.other)):
+        name, *options = control.split()
+        if name == "prague":
+            given = zip(options[::2], options[1::2], strict=True)
+            parameters = "".join(f", {PARAMETERS[option]}: {value}" for option, value in given)
+            found.append(f"traffic[{place}].cc={{module: {file}{parameters}}}")
+    return found
+
+
 def row(cell: Cell, found: Found) -> list[str]:
     """One row of a table."""
     setting = [f"`{cell.id}`", f"`{cell.queue}`", cell.rate, f"{cell.rtt:g} ms", f"`{cell.prague}`", f"`{cell.other}`"]
@@ -203,11 +219,11 @@ def main() -> None:
     parser.add_argument("--module", type=Path, help="the file of Prague as a kernel module")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="as for tailback run")
     given = parser.parse_args()
-    more = [*given.settings, *([f"traffic[0].cc={{module: {given.module}}}"] if given.module else [])]
     found: dict[Cell, Found] = {}
     for cell in cells(load()):
         if not given.ids or cell.id in given.ids:
-            found[cell] = measured(cell, more, given.backend, given.repetitions)
+            own = as_module(cell, given.module.resolve()) if given.module else []
+            found[cell] = measured(cell, [*given.settings, *own], given.backend, given.repetitions)
             print("\n".join(rows(HEAD, [row(cell, found[cell])])[2:]), flush=True)
     holding = [cell.holds(one) for cell, one in found.items() if cell.source is not None]
     print(f"{holding.count(True)} of {len(holding)} published figures hold")

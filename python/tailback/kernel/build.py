@@ -73,6 +73,9 @@ DRIVER_SINCE = (6, 12)
 SPAN = re.compile(r"^(Since|Until): (\d+)\.(\d+)$", re.MULTILINE)
 """In the header of a patch: the first version that it is for, and the first that does without it."""
 
+WITH = re.compile(r"^With: (\w+)$", re.MULTILINE)
+"""In the header of a patch: the feature that it is for."""
+
 Say = Callable[[str], None]
 
 
@@ -216,12 +219,23 @@ def _is_before(one: tuple[int, int], version: str) -> bool:
 def is_needed(patch: Path, version: str) -> bool:
     """Whether a patch is for this version, by its header."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
-    header = patch.read_text(encoding="utf-8").partition("\n\n")[0]
-    span = {word: (int(major), int(minor)) for word, major, minor in SPAN.findall(header)}
+    span = {word: (int(major), int(minor)) for word, major, minor in SPAN.findall(_header(patch))}
     if numbers is None:
         return "Until" not in span
     ours = (int(numbers[1]), int(numbers[2]))
     return span.get("Since", ours) <= ours and ("Until" not in span or ours < span["Until"])
+
+
+def _header(patch: Path) -> str:
+    return patch.read_text(encoding="utf-8").partition("\n\n")[0]
+
+
+def check_patches(patches: Sequence[Path], version: str) -> None:
+    """Raises `KernelMissing` if a feature is for other versions."""
+    for patch in patches:
+        if (feature := WITH.search(_header(patch))) and not is_needed(patch, version):
+            since = "".join(f"Linux {major}.{minor} or newer" for _, major, minor in SPAN.findall(_header(patch)))
+            raise KernelMissing(f"Linux {version} cannot have `{feature[1]}`\n  hint: it needs {since}: --version 7.3")
 
 
 def _compiled_version(recipe: Recipe, ours: Path, folder: Path, say: Say) -> str:
@@ -245,7 +259,9 @@ def configured(recipe: Recipe, ours: Path, folder: Path, say: Say) -> str:
     kept_tree.update(folder, recipe.source)
     tree = folder / kept_tree.TREE
     version = make(tree, "-s", "kernelversion").strip()
-    patches = [patch for patch in _patches(ours) if is_needed(patch, version)]
+    wanted = patches_of(recipe, ours)
+    check_patches(wanted, version)
+    patches = [patch for patch in wanted if is_needed(patch, version)]
     say(f"Linux {version}: {', '.join(patch.name for patch in patches)}")
 
     def change(aside: Path) -> None:
@@ -285,8 +301,11 @@ def _check_config(tree: Path, version: str) -> None:
         raise BuildFailed(f"Linux {version} cannot have {', '.join(absent)}\n  hint: {hint}")
 
 
-def _patches(ours: Path) -> list[Path]:
-    return sorted((ours / "patches").glob("*.patch"))
+def patches_of(recipe: Recipe, ours: Path) -> list[Path]:
+    """Ours, without those of features that are not wanted."""
+    found = sorted((ours / "patches").glob("*.patch"))
+    features = {patch: WITH.search(_header(patch)) for patch in found}
+    return [patch for patch, feature in features.items() if feature is None or feature[1] in recipe.features]
 
 
 def features() -> list[str]:
@@ -306,7 +325,7 @@ def digest_of(recipe: Recipe, ours: Path, compiler: str) -> str:
     """Digest of all that a build depends on."""
     parts = [("source", recipe.source.digest().encode()), ("compiler", compiler.encode())]
     driver = _driver(ours) if WIFI in recipe.features else []
-    files = [*_configs(recipe, ours), *_patches(ours), *driver]
+    files = [*_configs(recipe, ours), *patches_of(recipe, ours), *driver]
     parts += [(file.name, file.read_bytes()) for file in files]
     return checkout.digest(parts)[:16]
 

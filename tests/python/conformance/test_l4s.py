@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from math import sqrt
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
-from conformance.l4s import PAGE, Cell, Found, cells, load, measured
+from conformance.l4s import PAGE, Cell, Found, as_module, cells, load, measured
 from conformance.l4s_fifo import batched, overflows_of
+from conformance.l4s_kernel import FIGURES, Compared, comparable, compared, read
 from conformance.l4s_law import CLASSIC, fixed, terms_of, waits_ms
 
 
@@ -46,10 +49,46 @@ def test_the_cells_of_a_source_have_the_conditions_that_it_states() -> None:
         assert ("hosts" in keys) == ("noecn" not in one.id)
 
 
-def test_the_page_has_a_row_for_each_cell() -> None:
-    assert re.findall(r"^\| `([\w-]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE) == [
-        one.id for one in cells(load())
-    ]
+def test_the_page_has_a_row_for_each_cell_and_for_each_that_a_kernel_was_measured_in() -> None:
+    stored = set(read()["cell"])
+    wanted = [one.id for one in cells(load())] + [one.id for one in comparable() if one.id in stored]
+    found = re.findall(r"^\| `([\w-]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(found) == sorted(wanted)
+
+
+def test_each_flow_with_prague_has_the_module_with_the_options_of_the_control() -> None:
+    module = Path("tcp_prague.c")
+    with_options = "{module: tcp_prague.c, prague_rtt_target: 0}"
+    both = [f"traffic[{place}].cc={with_options}" for place in (0, 1)]
+    assert as_module(cell("heist-prague-prague"), module) == both
+    assert as_module(cell("c2-cubic-20"), module) == ["traffic[0].cc={module: tcp_prague.c}"]
+    assert as_module(cell("dctcp-20"), module) == []
+
+
+def test_a_kernel_is_compared_where_it_has_both_controls() -> None:
+    known = {one.id for one in comparable()}
+    assert {"c2-cubic-20", "heist-pie-reno", "dctcp-20"} < known
+    assert not known & {"bbr3-20", "pie-fallback"}
+
+
+def test_figures_of_a_kernel_and_of_the_simulator_are_judged_by_their_spread() -> None:
+    def runs(*prague: float) -> pd.DataFrame:
+        return pd.DataFrame({"prague": prague, "other": 10.0, "p99": 21.0})
+
+    def outcomes(*simulated: float) -> list[str]:
+        return [each.outcome for each in Compared(cell("c2-cubic-20"), kernel, runs(*simulated)).figures()]
+
+    kernel = runs(30.0, 30.2, 29.8)
+    assert outcomes(30.1, 29.9, 30.0) == ["within", "within", "within"]
+    assert outcomes(20.1, 19.9, 20.0) == ["off", "within", "within"]
+    assert outcomes(25.0, 30.0, 35.0) == ["undecided", "within", "within"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_simulator_has_prague_s_share_in_dualpi2_as_the_kernel_has_it() -> None:
+    (found,) = compared(read(), ["c2-cubic-20"])
+    for name in list(FIGURES)[:2]:
+        assert found.simulator[name].mean() == pytest.approx(found.kernel[name].mean(), rel=0.15)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -85,7 +85,8 @@ def test_the_driver_is_added_to_kernels_for_which_it_is_written(tmp_path: Path, 
 
 def test_a_feature_that_a_kernel_cannot_have_is_named_with_those_that_it_can(tmp_path: Path) -> None:
     with pytest.raises(
-        KernelMissing, match=r"no feature `bluetooth` of a kernel\n  hint: use one of `ipv6`, `mptcp`, `programs`, `wifi`"
+        KernelMissing,
+        match=r"no feature `bluetooth` of a kernel\n  hint: use one of `ipv6`, `l4s`, `mptcp`, `programs`, `wifi`",
     ):
         build(Recipe(package_of(tmp_path), "mine", ("bluetooth",)), print)
 
@@ -95,8 +96,18 @@ def test_a_feature_changes_the_digest_and_its_absence_does_not(tmp_path: Path) -
         recipe = Recipe(package_of(tmp_path), "mine", features)
         return str(BUILD.digest_of(recipe, checkout.part("kernel"), "gcc"))
 
-    assert len({digest(), digest("wifi"), digest("ipv6"), digest("ipv6", "wifi")}) == 4
+    assert len({digest(), digest("wifi"), digest("ipv6"), digest("ipv6", "wifi"), digest("l4s")}) == 5
     assert digest() == digest()
+
+
+def test_the_patches_of_a_feature_are_for_kernels_with_it_and_an_older_version_is_refused(tmp_path: Path) -> None:
+    ours = checkout.part("kernel")
+    without, having = (BUILD.patches_of(Recipe(package_of(tmp_path), "mine", of), ours) for of in ((), ("l4s",)))
+    (own,) = set(having) - set(without)
+    assert own.name == "0011-tcp-l4s.patch"
+    BUILD.check_patches(having, "7.3.4")
+    with pytest.raises(KernelMissing, match=r"Linux 6.12.117 cannot have `l4s`\n  hint: it needs Linux 7.3 or newer"):
+        BUILD.check_patches(having, "6.12.117")
 
 
 def package_of(tmp_path: Path) -> Package:
