@@ -44,7 +44,9 @@ class Which(Struct, frozen=True):
     ] = None
     features: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="FEATURE", help="Also `wifi`, `ipv6`, `mptcp` or `programs`.", show_default=False),
+        typer.Option(
+            "--with", metavar="FEATURE", help="Also `wifi`, `ipv6`, `mptcp` or `programs`.", show_default=False
+        ),
     ] = None
 
     def recipe(self) -> "Recipe":
