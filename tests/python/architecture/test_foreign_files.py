@@ -51,6 +51,7 @@ ALLOWED: dict[str, str] = {
     "backends/netns/__init__.py:run": GUEST,
     "backends/netns/shell.py:run": GUEST,
     "backends/netns/emulation.py": KERNEL,
+    "backends/netns/bpf.py": KERNEL,
     "backends/netns/modules.py:unloaded": f"{KERNEL}, and a module that we built",
     "backends/netns/modules.py:_refusal": KERNEL,
     "backends/ssh/connection.py:local_agent": OURS,

@@ -28,7 +28,7 @@ OF_OTHERS = {
     "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
     "sch_htb", "tcp_NAME.c", "tcp_prague.c", "tcp_cong.c", "tcp_vegas.c", "inet_connection_sock", "delivered_mstamp",
     "ecn_flags", "rx_opt", "icsk_ca_state", "ktime_get()", "int_sqrt", "WARN_ON", "CA_EVENT_ECN_IS_CE",
-    "CA_EVENT_ECN_NO_CE", "SO_TXTIME", "UDP_SEGMENT",
+    "CA_EVENT_ECN_NO_CE", "SO_TXTIME", "UDP_SEGMENT", "bpf_ktime_get_ns", "bpf_get_prandom_u32",
 }  # fmt: skip
 """Of the kernel, RFCs, packetdrill's scripts, Flent, TEACUP, proptest, the browser."""
 

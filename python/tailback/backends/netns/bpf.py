@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tailback.backends.backend import RunFailed, Unsuitable
+from tailback.backends.linux import process
 from tailback.backends.linux.own_modules import name_in_bpf
 from tailback.backends.linux.suitable import Finding
 from tailback.backends.netns.probe import VIRTUAL_TIME
@@ -25,7 +26,6 @@ from tailback.kernel.checkout import digest
 from tailback.kernel.compiler import compiling
 from tailback.kernel.errors import CacheUnwritable, KernelMissing
 from tailback.kernel.messages import ModuleRefused, Source, refused
-from tailback.plain import visible
 from tailback.resolved import ControlSource, Scenario
 
 TYPES = Path("/sys/kernel/btf/vmlinux")
@@ -94,9 +94,9 @@ def _refusal(name: str, printed: str) -> str:
     if name in _available():
         hint = "a run that was killed left it: bpftool struct_ops show; bpftool struct_ops unregister id NUMBER"
         return f"this kernel has a congestion control `{name}` already\n  hint: {hint}"
-    lines = [f"  | {visible(line)}" for line in printed.strip().splitlines()[-SHOWN:]]
+    said = process.shown("\n".join(printed.strip().splitlines()[-SHOWN:]))
     hint = f"change the program so that the kernel accepts it, or {SIMULATOR}"
-    return "\n".join([f"the kernel refuses the BPF program of `{name}`:", *lines, f"  hint: {hint}"])
+    return f"the kernel refuses the BPF program of `{name}`:\n{said}\n  hint: {hint}"
 
 
 def _sources(scenario: Scenario) -> Sequence[ControlSource]:
