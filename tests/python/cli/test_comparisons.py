@@ -23,6 +23,12 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)
 
 
+@pytest.fixture(autouse=True)
+def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a report; its figures are the matter of tests/python/validation."""
+    monkeypatch.setattr(report, "MAX_FIGURES", 1)
+
+
 def tailback(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
     """Runs the command line in this process; returns its exit status."""
     monkeypatch.setattr(sys, "argv", ["tailback", *map(str, words)])
@@ -204,8 +210,6 @@ def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.
 def test_an_identical_backend_passes_strictly_over_all_controls_that_it_has(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
-    # This test is not about the figures.
-    monkeypatch.setattr(report, "MAX_FIGURES", 1)
     every = ["--every", "cc", "--set", "tsq=1ms", "--repeat", "1"]
     assert tailback(monkeypatch, "validate", file, "--against", "twin", *every, "--strict", "--json") == 0
     found = json.loads(capsys.readouterr().out)
