@@ -45,9 +45,7 @@ class Which(Struct, frozen=True):
     features: Annotated[
         list[str] | None,
         typer.Option(
-        typer.Option(
             "--with", metavar="FEATURE", help="Also `wifi`, `ipv6`, `mptcp`, `programs` or `l4s`.", show_default=False
-        ),
         ),
     ] = None
 
