@@ -2,17 +2,23 @@
 [PAGE...]` draws the pictures of these pages anew.
 """
 
+import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from command import in_process
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page.stem for page in (DOCS / "jobs").glob("*.md") if page.stem != "index")
 FIGURE = re.compile(r"\.\./pictures/jobs/[a-z0-9-]+\.png")
+FOR_A_SHELL = re.compile(r"[*?|<>&;$`~]")
+"""What only a shell understands."""
 
 
 def commands(page: str) -> list[str]:
@@ -22,13 +28,22 @@ def commands(page: str) -> list[str]:
 
 
 def execute(lines: list[str], folder: Path) -> None:
-    """Runs commands in a folder by the shell."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    """Runs commands in a folder: ours in this process, others by the shell."""
     for line in lines:
-        done = subprocess.run(line, shell=True, cwd=folder, env={**os.environ, "PATH": path}, check=False,
-                              capture_output=True, text=True)  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"{line}\n{done.stdout}{done.stderr}")
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["tailback"] and not FOR_A_SHELL.search(" ".join(words)):
+            with contextlib.chdir(folder):
+                in_process(*words[1:])
+        elif words:
+            _by_the_shell(line, folder)
+
+
+def _by_the_shell(line: str, folder: Path) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(line, shell=True, cwd=folder, env={**os.environ, "PATH": path}, check=False,
+                          capture_output=True, text=True)  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{line}\n{done.stdout}{done.stderr}")
 
 
 def run(page: str, folder: Path) -> Path:

@@ -4,14 +4,13 @@ warning is given.
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 import mistakes
+from command import in_process
 from tailback.scenario.lint import WARNINGS
 
 PRINTED = 0.02
@@ -50,9 +49,7 @@ def test_the_mistake_makes_a_difference_on_its_page(page: str) -> None:
 def test_check_gives_the_warning_that_the_page_names(page: str, tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(mistakes.block(page, "yaml"), encoding="utf-8")
-    command = [sys.executable, "-m", "tailback", "check", str(file), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = in_process("check", file, "--json")
     given = {warning["code"] for warning in json.loads(done.stdout)["findings"]}
     told = set(re.findall(r"`([a-z-]+)`", mistakes.text(page).partition("**Warning.**")[2])) & set(WARNINGS)
     # These two pages show a sound experiment beside another one.
