@@ -31,6 +31,8 @@ KERNEL = "uml:linux-7.3-ipv6-l4s"
 WINDOW = (6.0, 20.0)
 """What is measured on both sides, in s, whatever the published window is."""
 REPETITIONS = 5
+SIMULATED = 12
+"""Runs of a cell on the simulator, which are cheap."""
 FIGURES = {"prague": "goodput", "other": "goodput", "p99": "rtt"}
 """The figures of a run, and the names of their tolerances: goodput in Mbit/s, the tail of Prague's RTT in ms."""
 RUN = ["cell", "repetition"]
@@ -108,11 +110,11 @@ def merge(table: pd.DataFrame) -> None:
 
 
 def compared(kernel: pd.DataFrame, wanted: Sequence[str] = ()) -> Iterator[Compared]:
-    """The simulator beside the kernel's figures, cell by cell, with as many runs."""
+    """The simulator beside the kernel's figures, cell by cell."""
     for cell in comparable():
         own = kernel[kernel["cell"] == cell.id]
         if len(own) and (not wanted or cell.id in wanted):
-            yield Compared(cell, own, measured(cell, None, "sim", len(own)))
+            yield Compared(cell, own, measured(cell, None, "sim", SIMULATED))
 
 
 HEAD = ("cell", "queue", "RTT", "other", "kernel", "simulator", "p99 above the base", "Prague, other, p99")
