@@ -24,9 +24,8 @@ use crate::state::rate::DeliveryRate;
 use crate::state::recovery::Recovery;
 use crate::state::small_queue::SmallQueue;
 use crate::state::stream::SendStream;
-use crate::state::timer::{RetransmitTimer, TailLossProbe};
+use crate::state::timer::{RetransmitTimer, TailLossProbe, loss_probe_states};
 use crate::state::usage::{CwndUsage, SentTotals};
-use crate::timers::loss_probe_states;
 
 /// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]
 const PACING_SHIFT: u32 = 10;

@@ -18,8 +18,7 @@ use crate::scoreboard::Counting;
 use crate::sender::{AckFlags, Sender};
 use crate::state::gate::Pass;
 use crate::state::peer::PeerWindow;
-use crate::state::timer::Expired;
-use crate::timers::loss_probe_states;
+use crate::state::timer::{Expired, loss_probe_states};
 
 /// How a connection opens, as the handshake found it.
 #[derive(Clone, Copy, Debug)]

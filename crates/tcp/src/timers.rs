@@ -12,14 +12,14 @@ use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
 use crate::clock::{Deadline, micros_since};
-use crate::config::{Agreement, RTO_MIN, Settings};
+use crate::config::RTO_MIN;
 use crate::info::{HeldBy, Note};
 use crate::one_word::OneWord;
 use crate::rtt::RTO_INITIAL;
 use crate::sender::Sender;
-use crate::stack::{ClosedWindowBackoff, LossProbe};
+use crate::stack::ClosedWindowBackoff;
 use crate::state::gate::{Pass, Retransmit};
-use crate::state::timer::{Expired, TimerKind};
+use crate::state::timer::{Expired, TimerKind, bit};
 
 /// Added to the delay of a probe or reordering timer. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
 pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
@@ -46,22 +46,6 @@ fn total_timeout(retries: u32, max: Span) -> Span {
 /// tcp_schedule_loss_probe]
 pub(crate) fn loss_probe_timeout(srtt_us8: u32, longer: Span) -> Span {
     if srtt_us8 == 0 { RTO_INITIAL } else { Span::from_micros(u64::from(srtt_us8 >> 2)) + longer }
-}
-
-fn bit(state: CaState) -> u8 {
-    1 << state as u8
-}
-
-/// A bit for each state of recovery in which a loss probe may be sent. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
-pub(crate) fn loss_probe_states(settings: &Settings, agreement: &Agreement) -> u8 {
-    if !(settings.tail_loss_probe && agreement.sack) {
-        return 0;
-    }
-    match settings.stack.loss_probe {
-        LossProbe::Open => bit(CaState::Open),
-        // Since Linux 5.1.
-        LossProbe::OpenOrCwr => bit(CaState::Open) | bit(CaState::Cwr),
-    }
 }
 
 impl Sender {

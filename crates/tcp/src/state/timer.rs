@@ -1,11 +1,13 @@
 //! The sender's timer and its loss probe.
 
-use tailback_cc::Flow;
+use tailback_cc::{CaState, Flow};
 use tailback_units::{SimTime, Span, TimerRounding, expiry};
 
 use crate::clock::Deadline;
+use crate::config::{Agreement, Settings};
 use crate::one_word::OneWord;
 use crate::rtt::in_jiffies;
+use crate::stack::LossProbe;
 
 /// Which deadline of a sending half passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +112,23 @@ impl RetransmitTimer {
     /// An ACK arrived: the peer is alive. [linux-6.12 tcp_input.c tcp_ack]
     pub(crate) fn peer_answered(&mut self) {
         self.probes_out = 0;
+    }
+}
+
+/// The bit of a state in the set of [`loss_probe_states`].
+pub(crate) fn bit(state: CaState) -> u8 {
+    1 << state as u8
+}
+
+/// A bit for each state of recovery in which a loss probe may be sent. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
+pub(crate) fn loss_probe_states(settings: &Settings, agreement: &Agreement) -> u8 {
+    if !(settings.tail_loss_probe && agreement.sack) {
+        return 0;
+    }
+    match settings.stack.loss_probe {
+        LossProbe::Open => bit(CaState::Open),
+        // Since Linux 5.1.
+        LossProbe::OpenOrCwr => bit(CaState::Open) | bit(CaState::Cwr),
     }
 }
 
