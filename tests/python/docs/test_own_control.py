@@ -22,7 +22,7 @@ def commands(chapter: str) -> list[str]:
 
 def test_the_chapters_are_in_the_order_of_those_who_come_with_a_module_first() -> None:
     chapters = re.findall(r"^## (.*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert chapters == ["A kernel module", "A control in Python", "In Rust"]
+    assert chapters == ["A kernel module", "A BPF program", "A control in Python", "In Rust"]
 
 
 def test_the_commands_of_a_control_in_python_lead_to_its_figure_and_a_duel(tmp_path: Path) -> None:
