@@ -27,6 +27,7 @@ from tailback.kernel.messages import ModuleRefused, Source, check_arguments, lac
 GLUE = "glue.c"
 ABI = "abi.h"
 OURS = (GLUE, ABI)
+GLUE_OBJECT = "glue.o"
 
 BPF = "tailback_bpf.c"
 SCRIPT = "struct_ops.lds"
@@ -72,15 +73,25 @@ def compiled(source: Source, headers: Headers) -> Path:
     ours = [(name, _our(name).read_bytes()) for name in (OURS_OF_BPF if source.is_bpf else OURS)]
     flags = " ".join((*headers.flags, *FLAGS, *STRICT, *LINK))
     inputs = [("source", source.text.encode()), ("name", source.name.encode()), *ours]
-    digest = checkout.digest([*inputs, ("headers", headers.digest.encode()), ("flags", flags.encode())])
-    folder = cache.home() / "modules" / f"{digest[:16]}-{source.stem}"
+    common = [("headers", headers.digest.encode()), ("flags", flags.encode())]
+    folder = cache.home() / "modules" / f"{checkout.digest([*inputs, *common])[:16]}-{source.stem}"
     if not (folder / _library(source)).is_file():
         try:
+            glue = _glue(headers, [*ours[: len(OURS)], *common])
             with cache.adding(folder) as partial:
-                _Build(source, headers, partial).run(ours)
+                _Build(source, headers, partial).run(ours, glue)
         except BuildFailed as error:
             raise ModuleRefused(str(error)) from None
     return folder / _library(source)
+
+
+def _glue(headers: Headers, inputs: Sequence[tuple[str, bytes]]) -> Path:
+    """`glue.c`, compiled once for all modules: it takes as long as one of them."""
+    folder = cache.home() / "modules" / f"{checkout.digest(inputs)[:16]}-glue"
+    if not (folder / GLUE_OBJECT).is_file():
+        with cache.adding(folder) as partial:
+            _Build(Source(GLUE, dict(inputs)[GLUE].decode()), headers, partial).glue(inputs[: len(OURS)])
+    return folder / GLUE_OBJECT
 
 
 def place(library: Path, offset: str) -> str | None:
@@ -109,17 +120,23 @@ class _Build:
     headers: Headers
     folder: Path
 
-    def run(self, ours: Sequence[tuple[str, bytes]]) -> None:
+    def glue(self, ours: Sequence[tuple[str, bytes]]) -> None:
+        self._write(ours)
+        self._object(self.folder / GLUE, *self._features())
+
+    def _write(self, ours: Sequence[tuple[str, bytes]]) -> None:
         for name, content in ours:
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_bytes(content)
+
+    def run(self, ours: Sequence[tuple[str, bytes]], glue: Path) -> None:
+        self._write(ours)
         (self.folder / "shown.map").write_text(SHOWN, encoding="utf-8")
         own = self.folder / self.source.name
         if own.name in (*OURS, BPF, "shown.map"):
             raise ModuleRefused(f"`{own.name}` is the name of a file of tailback\n  hint: rename it")
         own.write_text(self.source.text, encoding="utf-8")
-        objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}")]
-        objects.append(self._object(self.folder / GLUE, *self._features()))
+        objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}"), glue]
         if self.source.is_bpf:
             objects.append(self._object(self.folder / BPF))
         for _ in range(MAX_ROUNDS):
@@ -155,7 +172,7 @@ class _Build:
     def _linked(self, objects: Sequence[Path]) -> str:
         more = [f"-Wl,-T,{SCRIPT}"] if self.source.is_bpf else []
         command = ["gcc", *LINK, *more, "-Wl,--version-script=shown.map", "-o", _library(self.source)]
-        done = self._gcc([*command, *(made.name for made in objects)])
+        done = self._gcc([*command, *map(str, objects)])
         return done.stderr if done.returncode else ""
 
     def _providers(self, missing: Sequence[str]) -> list[Path]:
