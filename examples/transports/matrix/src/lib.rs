@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tailback_net::{Endpoint, Link, Network, Plan};
+use tailback_net::{Endpoint, Error, Link, Network, Plan};
 
 /// The two ends of an upload that lasts as long as the run, as traffic of this name of the network.
 pub type Upload<'a> = &'a dyn Fn(&Network, &str) -> [Box<dyn Endpoint>; 2];
@@ -54,7 +54,7 @@ struct Cell {
     ping_ms: f64,
 }
 
-fn cell(upload: Upload<'_>, rate: u64, round_trip: Duration, queue: Queue, seed: u64) -> Cell {
+fn cell(upload: Upload<'_>, rate: u64, round_trip: Duration, queue: Queue, seed: u64) -> Result<Cell, Error> {
     let bottleneck = queue.put(Link::new(rate, round_trip / 2), rate as f64 / 8.0 * round_trip.as_secs_f64());
     let plan = Plan::new(seed, LENGTH)
         .host("client")
@@ -65,16 +65,16 @@ fn cell(upload: Upload<'_>, rate: u64, round_trip: Duration, queue: Queue, seed:
         .tcp_from(Duration::from_millis(17 * seed), "cubic", "client", "server", "cubic")
         .ping("ping", "client", "server", Duration::from_millis(100))
         .endpoints(TRANSPORT, "client", "server");
-    let mut network = Network::of_plan(&plan).unwrap();
+    let mut network = Network::of_plan(&plan)?;
     let [client, server] = upload(&network, TRANSPORT);
-    network.attach(TRANSPORT, client, server).unwrap();
-    let report = network.finish().unwrap();
+    network.attach(TRANSPORT, client, server)?;
+    let report = network.finish()?;
     let transport = report.goodput_bps(TRANSPORT, FROM..LENGTH);
     let cubic = report.goodput_bps("cubic", FROM..LENGTH);
     let mut pings = report.round_trips("ping", FROM..LENGTH);
     pings.sort();
     let ping_ms = pings.get(pings.len() / 2).map_or(f64::NAN, |median| median.as_secs_f64() * 1e3);
-    Cell { share: transport / (transport + cubic), sum: (transport + cubic) / rate as f64, ping_ms }
+    Ok(Cell { share: transport / (transport + cubic), sum: (transport + cubic) / rate as f64, ping_ms })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -111,10 +111,17 @@ pub fn print(controls: &[(&str, Upload<'_>)]) {
     }
 }
 
-/// Share and latency with their intervals, and what both take of the rate if that is less than 0.93 of it.
+/// Share and latency with their intervals, and what both take of the rate if that is less than 0.93 of it; or in how many
+/// runs the transport could not go on. Why is on the error output.
 fn measured(rate: u64, round_trip: u64, queue: Queue, upload: Upload<'_>) -> String {
     let trip = Duration::from_millis(round_trip);
-    let cells: Vec<_> = SEEDS.map(|seed| cell(upload, rate * 1_000_000, trip, queue, seed)).into();
+    let cells = SEEDS.map(|seed| cell(upload, rate * 1_000_000, trip, queue, seed));
+    let ended = cells.iter().filter_map(|found| found.as_ref().err()).collect::<Vec<_>>();
+    if let [first, ..] = ended[..] {
+        eprintln!("{rate} Mbit/s, {round_trip} ms, {}: {first}", queue.name());
+        return format!("ended in {} of {}", ended.len(), SEEDS.len());
+    }
+    let cells: Vec<_> = cells.into_iter().flatten().collect();
     let of = |pick: fn(&Cell) -> f64| cells.iter().map(pick).collect::<Vec<_>>();
     let (shares, sum, pings) = (of(|c| c.share), mean(&of(|c| c.sum)), of(|c| c.ping_ms));
     let idle = if sum < FULL { format!(", both {sum:.2}") } else { String::new() };

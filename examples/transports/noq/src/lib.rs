@@ -90,6 +90,8 @@ pub struct Transport {
     connection: Option<(ConnectionHandle, Connection)>,
     stream: Option<StreamId>,
     uploads: bool,
+    /// Why the connection has ended.
+    lost: Option<String>,
     /// Answers of the endpoint itself, which need no connection.
     answers: Vec<Outgoing>,
     buffer: Vec<u8>,
@@ -106,6 +108,7 @@ impl Transport {
             connection,
             stream,
             uploads,
+            lost: None,
             answers: vec![],
             buffer: vec![],
         }
@@ -129,7 +132,7 @@ impl Transport {
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.stream = connection.streams().accept(Dir::Uni);
                 }
-                Event::ConnectionLost { reason } => panic!("the connection was lost: {reason}"),
+                Event::ConnectionLost { reason } => self.lost = Some(reason.to_string()),
                 _ => {}
             }
         }
@@ -196,6 +199,10 @@ impl Endpoint for Transport {
     fn timeout(&mut self) -> Option<Duration> {
         let (_, connection) = self.connection.as_mut()?;
         connection.poll_timeout().map(|at| at.saturating_duration_since(self.start))
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.lost.take()
     }
 }
 
