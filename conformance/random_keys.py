@@ -37,7 +37,7 @@ LEFT_OUT: Mapping[str, str] = {
     "Endpoint": "foreign code (tests/python/backends/test_endpoints.py)",
     "Keys.expect": "it judges results and changes none",
     "Keys.title": "a text",
-    "cc.module": "it is compiled with the headers of a kernel",
+    **dict.fromkeys(("cc.module", "cc.bpf"), "compiled with the headers of a kernel"),
     **dict.fromkeys(("Page.cc.python", "Request.cc.python", "Video.cc.python"), "refused: both sides send"),
 }
 """Keys that are not drawn, with the reason; `cc` stands for that of any mapping."""
