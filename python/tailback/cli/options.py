@@ -61,7 +61,7 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Execute the code that the file names (`cc: x.py`, kernel modules).",
+        help="Execute the code that the file names (`cc: x.py`, kernel modules, BPF programs).",
         callback=lambda given: trust.give(bool(given)),
     ),
 ]

@@ -21,9 +21,6 @@ ASSERTED = re.compile(r"call to .__compiletime_assert_\w+. declared with attribu
 BPF_SUFFIX = ".bpf.c"
 """The end of the names of BPF programs, by convention of libbpf."""
 
-RAW = re.compile(r"\(\s*(?:unsigned long long|__u64|u64)\s*\*\s*\w+\s*\)\s*\{")
-"""A function with the arguments of a BPF program as they are on a kernel: an array of words."""
-
 IMPLICIT = re.compile(r"implicit declaration of function .(\w+).")
 
 
@@ -49,22 +46,12 @@ class Source:
         return re.sub(r"\W", "_", Path(self.name).stem)
 
 
-def check_arguments(source: Source) -> None:
-    """Raises `ModuleRefused` if a BPF program takes its arguments from an array, which no compiler of the simulator
-    would notice.
-    """
-    found = RAW.search(source.text) if source.is_bpf else None
-    if found is not None:
-        line = source.text.count("\n", 0, found.start()) + 1
-        hint = "name them, so that the simulator can pass them: BPF_PROG(name, struct sock *sk)"
-        raise ModuleRefused(f"{source.name}, line {line}: it takes its arguments from an array\n  hint: {hint}")
-
-
 def refused(source: Source, headers: str, stderr: str) -> ModuleRefused:
     """What is wrong with a file that does not compile with the headers of a kernel."""
     found = [_message(source, match) for match in _errors(source, stderr)] or [stderr.strip()[-500:]]
     lines = list(dict.fromkeys(found))[:MAX_LINES]
-    hint = f"correct {source.name}, or compile it with the headers of the kernel that it is for: kernel: NAME"
+    other = "" if source.is_bpf else ", or compile it with the headers of the kernel that it is for: kernel: NAME"
+    hint = f"correct {source.name}{other}"
     first = f"`{source.name}` does not compile with the headers of {headers}:"
     return ModuleRefused("\n".join([first, *lines, f"  hint: {hint}"]))
 
@@ -109,6 +96,8 @@ def _message(source: Source, error: _Error) -> str:
     name = source.name if error.file == f"{source.stem}.c" else error.file
     here, kernel = r"the simulator has no function `\1` for BPF programs", r"this kernel declares no function `\1`"
     what = IMPLICIT.sub(here if source.is_bpf else kernel, error.what)
+    if source.is_bpf:
+        what = re.sub(r"( for BPF programs); did you mean .*", r"\1", what)
     what = ASSERTED.sub("", re.sub(r" ?.-W[^]]*]", "", what))
     return f"  {name}, line {error.line}: {what}"
 

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.kernel import cache, checkout
+from tailback.kernel import bpf_program, cache, checkout
 from tailback.kernel.compiler import compiling
 from tailback.kernel.errors import BuildFailed, KernelMissing
 from tailback.kernel.files import text_of
 from tailback.kernel.headers import Headers
-from tailback.kernel.messages import ModuleRefused, Source, check_arguments, lacking, refused
+from tailback.kernel.messages import ModuleRefused, Source, lacking, refused
 
 GLUE = "glue.c"
 ABI = "abi.h"
@@ -69,7 +69,7 @@ def compiled(source: Source, headers: Headers) -> Path:
     """The shared object of a module; raises `ModuleRefused` with the file and line of what is wrong."""
     if shutil.which("gcc") is None:
         raise KernelMissing("missing: gcc, to compile a kernel module\n  hint: apt-get install gcc")
-    check_arguments(source)
+    bpf_program.check(source, text_of(headers.folder / HEADER), headers.version)
     ours = [(name, _our(name).read_bytes()) for name in (OURS_OF_BPF if source.is_bpf else OURS)]
     flags = " ".join((*headers.flags, *FLAGS, *STRICT, *LINK))
     inputs = [("source", source.text.encode()), ("name", source.name.encode()), *ours]
@@ -136,7 +136,8 @@ class _Build:
         if own.name in (*OURS, BPF, "shown.map"):
             raise ModuleRefused(f"`{own.name}` is the name of a file of tailback\n  hint: rename it")
         own.write_text(self.source.text, encoding="utf-8")
-        objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}"), glue]
+        mine = [f"-DTAILBACK_OWN_{name}" for name in bpf_program.own_functions(self.source.text)]
+        objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}", *mine), glue]
         if self.source.is_bpf:
             objects.append(self._object(self.folder / BPF))
         for _ in range(MAX_ROUNDS):
@@ -184,7 +185,8 @@ class _Build:
     def _lacking(self, missing: Sequence[str], errors: str) -> ModuleRefused:
         if not missing:
             return ModuleRefused(f"`{self.source.name}` cannot be linked: {errors.strip()[-500:]}")
-        hint = "do without it, or add it to kernel/module/glue.c"
+        more = "" if self.source.is_bpf else ", or add it to kernel/module/glue.c"
+        hint = f"do without it{more}"
         return lacking(self.source, missing, "the simulator does not have of a kernel", hint)
 
 

@@ -142,6 +142,55 @@ def test_the_curve_of_the_example_is_that_of_rfc_9438(tmp_path: Path) -> None:
             assert cwnd[recovered] == pytest.approx(curve, rel=0.02)
 
 
+CONTROL = """\
+SEC("struct_ops/mine_control")
+void BPF_PROG(mine_control, %s)
+{
+}
+"""
+OTHER = '\nSEC(".struct_ops.link")\nstruct tcp_congestion_ops other = {\n\t.name = "bpf_other",\n};\n'
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (".cong_avoid = (void *)mine_avoid", ".cong_control = (void *)mine_control", "line 14: `cong_control` of"),
+        ("};\n", "};\n" + OTHER, "line 45: it has 2 controls"),
+        ('SEC(".struct_ops")', "", "has no struct tcp_congestion_ops"),
+        ("\nextern", "\nstruct { __uint(type, BPF_MAP_TYPE_HASH); } map;\nextern", "line 9: the simulator has no map"),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_refuses_and_a_compiler_does_not_notice_is_refused_with_its_line(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    text = RENO % ("", CONTROL % "struct sock *sk, const struct rate_sample *rs", "")
+    (tmp_path / "mine.bpf.c").write_text(text.replace(old, new, 1))
+    assert said in refusal(scenario_of(tmp_path, "{bpf: mine.bpf.c}"))
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_in_a_file_with_the_name_of_a_module_is_told_its_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.c").write_text(RENO % ("", "", ""))
+    assert "give it a name that ends in .bpf.c" in refusal(scenario_of(tmp_path, "mine.c"))
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_may_define_what_the_kernel_and_the_headers_have_and_include_them_in_any_order(
+    tmp_path: Path,
+) -> None:
+    own = """
+static bool before(__u32 one, __u32 other) { return (__s32)(one - other) < 0; }
+static __noinline __u32 root(__u32 of) { return before(0, of) ? of : 0; }
+"""
+    text = RENO % ('#include "bpf_tracing_net.h"\n#include <bpf/bpf_tracing.h>', own, "acked = root(acked);")
+    lines = [line for line in text.splitlines(keepends=True) if "vmlinux" not in line and "bpf_helpers" not in line]
+    (tmp_path / "mine.bpf.c").write_text("".join(lines))
+    asked = scenario_of(tmp_path, "{bpf: mine.bpf.c}")
+    ours = run(scenario_of(tmp_path, "reno")).tables["tcp_info"].to_arrow()
+    assert run(asked).tables["tcp_info"].to_arrow()["snd_cwnd"].to_pylist() == ours["snd_cwnd"].to_pylist()
+
+
 @pytest.mark.usefixtures("headers")
 def test_what_no_program_of_the_simulator_can_do_is_refused_with_its_line(tmp_path: Path) -> None:
     array = 'SEC("struct_ops")\nint mine_init(unsigned long long *ctx)\n{\n\treturn 0;\n}\n'

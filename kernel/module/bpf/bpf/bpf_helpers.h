@@ -10,6 +10,10 @@
 
 #define SEC(name) __attribute__((section(name), used))
 #define __ksym
+#ifndef __noinline
+#define __noinline __attribute__((__noinline__))
+#endif
+#define barrier_var(value) asm volatile("" : "+r"(value))
 #define __kconfig
 #define __hidden __attribute__((visibility("hidden")))
 #ifndef __weak

@@ -5,6 +5,8 @@
 #ifndef TAILBACK_BPF_TRACING_H
 #define TAILBACK_BPF_TRACING_H
 
+#include "bpf_helpers.h"
+
 #define BPF_PROG(name, args...) name(args)
 
 #endif
