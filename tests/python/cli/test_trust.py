@@ -113,4 +113,4 @@ def test_trust_is_one_option_with_one_sentence() -> None:
     assert Path(inspect.getfile(options)).read_text().count('"--trust"') == 1
     for words in (["check"], ["run"], ["validate"], ["testbed", "check"], ["testbed", "plan"]):
         shown = " ".join(in_process(*words, "--help").stdout.replace("│", " ").split())
-        assert "Execute the code that the file names (`cc: x.py`, kernel modules)." in shown
+        assert "Execute the code that the file names (`cc: x.py`, kernel modules, BPF programs)." in shown
