@@ -13,7 +13,7 @@ import tailback
 from tailback import kernel, scenario
 from tailback.backends import RunFailed, RunResult, Unsuitable, modules
 from tailback.backends.sim import Sim
-from tailback.kernel import KernelMissing, module
+from tailback.kernel import KernelMissing, messages, module
 from tailback.resolved import Scenario
 
 EXPERIMENT = """\
@@ -389,7 +389,7 @@ def test_what_all_modules_are_linked_with_is_compiled_once(
     headers: kernel.Headers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    sources = [module.Source(f"tcp_{name}.c", reno("")) for name in ("one", "other")]
+    sources = [messages.Source(f"tcp_{name}.c", reno("")) for name in ("one", "other")]
     made = [module.compiled(source, headers).name for source in sources]
     assert made == ["tcp_one.so", "tcp_other.so"]
     assert len(list(tmp_path.rglob("glue.o"))) == 1
