@@ -1,5 +1,5 @@
-"""What is looked at in the text of a BPF program before the simulator compiles it: what a kernel refuses, and a compiler
-of C does not notice.
+"""What is looked at in the text of a BPF program before the simulator compiles it: what a kernel
+refuses, and a compiler of C does not notice.
 """
 
 from __future__ import annotations
