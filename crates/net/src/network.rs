@@ -9,7 +9,7 @@ use tailback_engine::Streams;
 use tailback_packet::Ecn;
 use tailback_record::{EndpointsRow, Name, TcpInfoRow};
 use tailback_units::{Bytes, Rate, SimTime, Span};
-use tailback_world::{Happening, Outcome, OwnControls, Port, Scenario, SendError, Watch, World};
+use tailback_world::{Arrival, Outcome, OwnControls, Port, Scenario, SendError, Watch, World};
 
 use crate::endpoint::{Endpoint, Info, Outgoing, Received};
 use crate::{Error, Plan, Report};
@@ -48,6 +48,26 @@ struct Attached {
     wanted: SimTime,
     /// Calls at this instant that changed nothing.
     calls: u32,
+}
+
+/// Whether a socket takes a further datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Socket {
+    HasRoom,
+    Full,
+}
+
+/// The time of the run, for the network and for endpoints.
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    at: SimTime,
+    since_start: Duration,
+}
+
+impl Now {
+    fn of(at: SimTime) -> Self {
+        Now { at, since_start: duration(at) }
+    }
 }
 
 struct Datagram {
@@ -163,14 +183,14 @@ impl Network {
     pub fn run_watched(&mut self, until: Duration, watch: &dyn Watch) -> Result<(), Error> {
         let until = time(until).min(self.world.end());
         loop {
-            self.tell()?;
-            self.call_all()?;
-            self.ask_all()?;
-            if self.world.now() >= until {
+            let now = Now::of(self.world.now());
+            self.tell(now)?;
+            let next_call = self.call_all(now)?;
+            self.ask_all(now)?;
+            if now.at >= until {
                 return Ok(());
             }
-            let next = self.next_call().min(self.asked_next).min(until);
-            self.world.advance_watched(next, watch)?;
+            self.world.advance_watched(next_call.min(self.asked_next).min(until), watch)?;
         }
     }
 
@@ -186,67 +206,56 @@ impl Network {
     }
 
     /// Tells the endpoints what has happened.
-    fn tell(&mut self) -> Result<(), Error> {
-        let now = self.now();
+    fn tell(&mut self, now: Now) -> Result<(), Error> {
         let Network { world, attached, .. } = self;
-        for happening in world.happenings() {
-            let (Happening::Arrived { port, .. } | Happening::Writable { port }) = happening;
+        for Arrival { port, ecn, data } in world.arrivals() {
             let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
-            if let Happening::Arrived { ecn, data, .. } = happening {
-                to.endpoint.receive(now, Received { data: &data, ecn });
-                to.check(now)?;
-            }
+            to.endpoint.receive(now.since_start, Received { data: &data, ecn });
+            to.check(now)?;
+            (to.is_due, to.calls) = (true, 0);
+        }
+        for port in world.writable() {
+            let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
             (to.is_due, to.calls) = (true, 0);
         }
         Ok(())
     }
 
-    /// Calls the endpoints that have something to do now.
-    fn call_all(&mut self) -> Result<(), Error> {
-        let now = self.world.now();
-        for each in self.attached.iter_mut().filter(|each| each.begins <= now) {
-            if each.wanted <= now {
-                each.endpoint.expired(duration(now));
-                each.check(duration(now))?;
-                each.is_due = true;
-                each.calls += 1;
-                if each.calls > CALLS_AT_ONE_INSTANT {
-                    let (name, asked) = (each.name.clone(), duration(each.wanted));
-                    return Err(Error::StandsStill { name, now: duration(now), asked });
-                }
+    /// Calls the endpoints that have something to do now. When the next endpoint begins or wants to be called.
+    fn call_all(&mut self, now: Now) -> Result<SimTime, Error> {
+        let mut next = SimTime::NEVER;
+        for each in &mut self.attached {
+            if each.begins > now.at {
+                next = next.min(each.begins);
+                continue;
+            }
+            if each.wanted <= now.at {
+                each.expire(now)?;
             }
             if std::mem::take(&mut each.is_due) {
-                each.send_all(&mut self.world)?;
+                each.send_all(&mut self.world, now)?;
                 each.wanted = each.endpoint.timeout().map_or(SimTime::NEVER, time);
-                each.check(duration(now))?;
-                if each.wanted > now {
+                each.check(now)?;
+                if each.wanted > now.at {
                     each.calls = 0;
                 }
             }
+            next = next.min(each.wanted);
         }
-        Ok(())
-    }
-
-    /// When the next endpoint begins or wants to be called.
-    fn next_call(&self) -> SimTime {
-        let now = self.world.now();
-        let wanted =
-            self.attached.iter().map(|each| if each.begins > now { each.begins } else { each.wanted });
-        wanted.min().unwrap_or(SimTime::NEVER)
+        Ok(next)
     }
 
     /// Records what the endpoints report, if it is time.
-    fn ask_all(&mut self) -> Result<(), Error> {
-        let now = self.world.now();
-        if now < self.asked_next {
+    fn ask_all(&mut self, now: Now) -> Result<(), Error> {
+        if now.at < self.asked_next {
             return Ok(());
         }
-        self.asked_next = now + self.interval;
-        for each in self.attached.iter_mut().filter(|each| each.begins <= now) {
-            if let Some(info) = each.endpoint.info(duration(now)) {
+        self.asked_next = now.at + self.interval;
+        for each in self.attached.iter_mut().filter(|each| each.begins <= now.at) {
+            if let Some(info) = each.endpoint.info(now.since_start) {
                 self.world.record_endpoint(each.port, |t, flow, end| row(&info, t, flow, end));
             }
-            each.check(duration(now))?;
+            each.check(now)?;
         }
         Ok(())
     }
@@ -254,49 +263,84 @@ impl Network {
 
 impl Attached {
     /// An endpoint that cannot go on ends the run.
-    fn check(&mut self, now: Duration) -> Result<(), Error> {
+    fn check(&mut self, now: Now) -> Result<(), Error> {
         match self.endpoint.failure() {
-            Some(reason) => Err(Error::Failed { name: self.name.clone(), now, reason }),
+            Some(reason) => Err(self.failed(now, reason)),
             None => Ok(()),
         }
     }
 
-    /// What is to be sent next, datagram by datagram.
-    fn queue(&mut self, outgoing: Outgoing) {
+    #[cold]
+    fn failed(&self, now: Now, reason: String) -> Error {
+        Error::Failed { name: self.name.clone(), now: now.since_start, reason }
+    }
+
+    /// The time has come at which it wanted to be called.
+    fn expire(&mut self, now: Now) -> Result<(), Error> {
+        self.endpoint.expired(now.since_start);
+        self.check(now)?;
+        self.is_due = true;
+        self.calls += 1;
+        if self.calls > CALLS_AT_ONE_INSTANT {
+            let (name, asked) = (self.name.clone(), duration(self.wanted));
+            return Err(Error::StandsStill { name, now: now.since_start, asked });
+        }
+        Ok(())
+    }
+
+    /// Sends what the endpoint gives, until it has no more or its socket is full.
+    fn send_all(&mut self, world: &mut World, now: Now) -> Result<(), Error> {
+        if self.send_waiting(world, now)? == Socket::Full {
+            return Ok(());
+        }
+        while let Some(outgoing) = self.endpoint.transmit(now.since_start) {
+            if self.send(outgoing, world, now)? == Socket::Full {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what was given before.
+    fn send_waiting(&mut self, world: &mut World, now: Now) -> Result<Socket, Error> {
+        while let Some(datagram) = self.waiting.pop_front() {
+            if self.send_datagram(datagram, world, now)? == Socket::Full {
+                return Ok(Socket::Full);
+            }
+        }
+        Ok(Socket::HasRoom)
+    }
+
+    /// Sends a datagram, or several in one buffer, when nothing waits.
+    fn send(&mut self, outgoing: Outgoing, world: &mut World, now: Now) -> Result<Socket, Error> {
         let Outgoing { data, ecn, departure, segment } = outgoing;
         let departure = departure.map(time);
         match segment.filter(|&segment| segment > 0 && segment < data.len()) {
-            None => self.waiting.push_back(Datagram { data: data.into(), ecn, departure }),
+            None => self.send_datagram(Datagram { data: data.into(), ecn, departure }, world, now),
             Some(segment) => {
                 let parts = data.chunks(segment).map(|part| Datagram { data: part.into(), ecn, departure });
                 self.waiting.extend(parts);
+                self.send_waiting(world, now)
             }
         }
     }
 
-    /// Sends what the endpoint gives, until it has no more or its socket is full.
-    fn send_all(&mut self, world: &mut World) -> Result<(), Error> {
-        loop {
-            while let Some(datagram) = self.waiting.pop_front() {
-                let Datagram { data, ecn, departure } = datagram;
-                let bytes = data.len();
-                match world.send_datagram(self.port, data, ecn, departure) {
-                    Ok(()) => self.calls = 0,
-                    Err(SendError::WouldBlock(data)) => {
-                        self.waiting.push_front(Datagram { data, ecn, departure });
-                        return Ok(());
-                    }
-                    Err(SendError::TooLong { most }) => {
-                        let (name, now) = (self.name.clone(), duration(world.now()));
-                        return Err(Error::TooLong { name, now, bytes, most });
-                    }
-                }
+    /// Gives a datagram to the socket, or lets it wait as the first if that is full.
+    fn send_datagram(&mut self, datagram: Datagram, world: &mut World, now: Now) -> Result<Socket, Error> {
+        let Datagram { data, ecn, departure } = datagram;
+        let bytes = data.len();
+        match world.send_datagram(self.port, data, ecn, departure) {
+            Ok(()) => {
+                self.calls = 0;
+                Ok(Socket::HasRoom)
             }
-            let now = duration(world.now());
-            let outgoing = self.endpoint.transmit(now);
-            self.check(now)?;
-            let Some(outgoing) = outgoing else { return Ok(()) };
-            self.queue(outgoing);
+            Err(SendError::WouldBlock(data)) => {
+                self.waiting.push_front(Datagram { data, ecn, departure });
+                Ok(Socket::Full)
+            }
+            Err(SendError::TooLong { most }) => {
+                Err(Error::TooLong { name: self.name.clone(), now: now.since_start, bytes, most })
+            }
         }
     }
 }

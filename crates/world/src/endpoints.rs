@@ -1,7 +1,7 @@
 //! Endpoints outside of the world: transports of others that send and receive datagrams at its hosts.
 //!
 //! ```text
-//! send_datagram() ── a UDP socket of a host ── its device … the network … ── deliver ── Happening::Arrived
+//! send_datagram() ── a UDP socket of a host ── its device … the network … ── deliver ── Arrival
 //! advance(until)   every event up to the first instant at which an endpoint is to be told something, or to `until`
 //! ```
 //! The world knows nothing of what they send. Here is what it keeps for them; `stepping.rs` has the calls. Whoever drives it calls [`World::advance_to`](crate::World::advance_to), then hands what has happened to
@@ -22,29 +22,21 @@ use crate::journal::{Journal, delays_row};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Port(pub(crate) SocketId);
 
-/// What an endpoint is to be told.
+/// A datagram that has arrived at an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Happening {
-    /// A datagram has arrived.
-    Arrived {
-        /// Where.
-        port: Port,
-        /// The ECN bits that it arrived with.
-        ecn: Ecn,
-        /// Its content.
-        data: Box<[u8]>,
-    },
-    /// A socket that refused a datagram takes one again.
-    Writable {
-        /// Which.
-        port: Port,
-    },
+pub struct Arrival {
+    /// Where.
+    pub port: Port,
+    /// The ECN bits that it arrived with.
+    pub ecn: Ecn,
+    /// Its content.
+    pub data: Box<[u8]>,
 }
 
 /// Why a datagram was not sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SendError {
-    /// The send buffer is full (`EAGAIN`); [`Happening::Writable`] follows. The datagram comes back.
+    /// The send buffer is full (`EAGAIN`); [`World::writable`](crate::World::writable) follows. The datagram comes back.
     WouldBlock(Box<[u8]>),
     /// It is longer than the path allows, which has this maximum of bytes (`EMSGSIZE`).
     TooLong {
@@ -68,9 +60,11 @@ pub(crate) struct Pair {
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     pub(crate) pairs: Vec<Pair>,
-    pub(crate) arrived: Vec<Happening>,
+    pub(crate) arrived: Vec<Arrival>,
     /// Sockets that have room again.
     pub(crate) writable: Vec<SocketId>,
+    /// There are sockets of TCP, which may pass the time until their next segment within an event.
+    pub(crate) beside_tcp: bool,
     /// The earliest [`Event::Pause`] in the calendar.
     pub(crate) pause: Option<SimTime>,
 }
@@ -95,7 +89,13 @@ impl Endpoints {
     }
 
     /// Time passes to `until` at most: a socket that passes the time until its next segment passes no pause.
-    pub(crate) fn pause_at(&mut self, until: SimTime, context: &mut Context) {
+    pub(crate) fn pause_before(&mut self, until: SimTime, context: &mut Context) {
+        if self.beside_tcp {
+            self.pause_at(until, context);
+        }
+    }
+
+    fn pause_at(&mut self, until: SimTime, context: &mut Context) {
         if self.pause.is_none_or(|pause| until < pause) && until > context.now {
             self.pause = Some(until);
             context.wake_at(until, Event::Pause);

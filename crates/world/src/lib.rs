@@ -63,7 +63,7 @@ mod world;
 
 pub use air::wifi_row;
 pub use build::{Air, Sources};
-pub use endpoints::{Happening, Port, SendError};
+pub use endpoints::{Arrival, Port, SendError};
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
 pub use own_controls::{OwnControl, OwnControls};

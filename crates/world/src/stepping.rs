@@ -6,7 +6,7 @@ use tailback_record::EndpointsRow;
 use tailback_units::{Bytes, SimTime};
 
 use crate::conversation::{Conversation, Sampled};
-use crate::endpoints::{Endpoints, Happening, Port, SendError};
+use crate::endpoints::{Arrival, Port, SendError};
 use crate::world::World;
 use crate::{Event, RunError, Watch};
 
@@ -38,7 +38,7 @@ impl World {
         let last =
             if until == self.end { SimTime::from_nanos(until.as_nanos().saturating_sub(1)) } else { until };
         while self.endpoints.is_told_nothing() {
-            self.endpoints.pause_at(until, &mut self.context);
+            self.endpoints.pause_before(until, &mut self.context);
             if !self.process_next(last, watch)? {
                 self.context.now = until;
                 break;
@@ -64,10 +64,15 @@ impl World {
         self.context.journal.record.endpoints.get_or_insert_default().push(row);
     }
 
-    /// What has happened to endpoints until now, in its order; [`World::advance_to`] goes on once it is taken.
-    pub fn happenings(&mut self) -> impl Iterator<Item = Happening> {
-        let Endpoints { arrived, writable, .. } = &mut self.endpoints;
-        arrived.drain(..).chain(writable.drain(..).map(|id| Happening::Writable { port: Port(id) }))
+    /// The datagrams that have arrived at endpoints, in their order; [`World::advance_to`] goes on once they are taken, and
+    /// [`World::writable`].
+    pub fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
+        self.endpoints.arrived.drain(..)
+    }
+
+    /// The sockets that refused a datagram and take one again.
+    pub fn writable(&mut self) -> impl Iterator<Item = Port> {
+        self.endpoints.writable.drain(..).map(Port)
     }
 
     /// Sends a datagram now. It leaves no earlier than at `departure`, where a discipline keeps such times (`fq`, `etf`):
@@ -127,7 +132,7 @@ impl World {
             self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
             self.endpoints.count_delay(packet.to, delay, &mut self.context);
         }
-        self.endpoints.arrived.push(Happening::Arrived { port: Port(packet.to), ecn: packet.ecn, data });
+        self.endpoints.arrived.push(Arrival { port: Port(packet.to), ecn: packet.ecn, data });
         self.context.keep_box(packet);
     }
 

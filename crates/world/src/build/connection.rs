@@ -62,6 +62,7 @@ impl Builder<'_> {
         connection: &Connection,
         place: &Place,
     ) -> Result<(), BuildError> {
+        self.world.endpoints.beside_tcp = true;
         let (blueprint, built) = self.blueprint(connection, place.path)?;
         let planned = Planned { sockets: connection.sockets, start: connection.start, blueprint };
         if built.is_none() {
