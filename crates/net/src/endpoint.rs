@@ -20,6 +20,11 @@ pub trait Endpoint {
     /// The next datagram to be sent now.
     fn transmit(&mut self, now: Duration) -> Option<Outgoing>;
 
+    /// The buffer of a datagram that it sent and that has arrived, to be filled again: that saves an allocation.
+    fn returned(&mut self, buffer: Vec<u8>) {
+        let _ = buffer;
+    }
+
     /// When it wants to be called next if nothing arrives before. A time that has passed is an error
     /// ([`Error::StandsStill`](crate::Error::StandsStill)) if nothing changes by calling it.
     fn timeout(&mut self) -> Option<Duration>;
@@ -47,6 +52,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
 
     fn transmit(&mut self, now: Duration) -> Option<Outgoing> {
         (**self).transmit(now)
+    }
+
+    fn returned(&mut self, buffer: Vec<u8>) {
+        (**self).returned(buffer);
     }
 
     fn timeout(&mut self) -> Option<Duration> {

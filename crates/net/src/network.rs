@@ -209,10 +209,13 @@ impl Network {
     fn tell(&mut self, now: Now) -> Result<(), Error> {
         let Network { world, attached, .. } = self;
         for Arrival { port, ecn, data } in world.arrivals() {
-            let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
+            let Some(place) = attached.iter().position(|each| each.port == port) else { continue };
+            let to = &mut attached[place];
             to.endpoint.receive(now.since_start, Received { data: &data, ecn });
             to.check(now)?;
             (to.is_due, to.calls) = (true, 0);
+            // They were attached as a pair.
+            attached[place ^ 1].endpoint.returned(data.into_vec());
         }
         for port in world.writable() {
             let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };

@@ -9,7 +9,9 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
+use crate::{
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "bfifo",
@@ -34,12 +36,13 @@ const PARAMETERS: &[Parameter] = &[Parameter::new(
 pub(crate) struct Bfifo {
     queue: Fifo,
     limit: u64,
+    longest_frame: u64,
 }
 
 impl Bfifo {
-    /// Holds at most `limit` frame bytes.
-    pub fn new(limit: u64) -> Self {
-        Bfifo { queue: Fifo::default(), limit }
+    /// Holds at most `limit` frame bytes of this device.
+    pub fn new(limit: u64, device: &Attachment) -> Self {
+        Bfifo { queue: Fifo::default(), limit, longest_frame: u64::from(device.mtu) }
     }
 }
 
@@ -48,8 +51,8 @@ fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterEr
     Ok(())
 }
 
-fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
-    Ok(Box::new(Bfifo::new(given.require("limit")?)))
+fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    Ok(Box::new(Bfifo::new(given.require("limit")?, device)))
 }
 
 impl Qdisc for Bfifo {
@@ -60,6 +63,14 @@ impl Qdisc for Bfifo {
         } else {
             self.queue.tail_drop(packet, context)
         }
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limit >= self.longest_frame
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.queue.ledger.bypass(bypassed);
     }
 
     #[inline]

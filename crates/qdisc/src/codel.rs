@@ -5,8 +5,8 @@
 //!          `target` for an `interval`; the law is in `aqm/codel.rs`
 //!
 //! [rfc8289 §5] [linux-6.12 sch_codel.c]. A backlog of one MTU is never dropped from. There is no timer; the law acts
-//! at departures. Deviations: `drop_next` is shown in µs as of the last departure; a packet that arrives while the
-//! device is idle is enqueued and dequeued, not bypassed.
+//! at departures. A packet that the device can send at once bypasses it. Deviation: `drop_next` is shown in µs as of the
+//! last departure.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -14,7 +14,9 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::aqm::codel::Head;
 use crate::aqm::{Codel, CodelSettings, Verdict};
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived};
+use crate::{
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "codel",
@@ -97,6 +99,14 @@ impl Qdisc for CodelQueue {
         }
         self.overlimit_drops += 1;
         self.queue.tail_drop(packet, context)
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limit > 0
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.queue.ledger.bypass(bypassed);
     }
 
     #[inline]

@@ -9,8 +9,8 @@
 //!           its DS octet & `ce_threshold_mask` = `ce_threshold_selector`, after the mark of CoDel      [linux-6.12 codel_impl.h]
 //!
 //! [rfc8290 §4] [linux-6.12 sch_fq_codel.c]. A sender gets congestion only if packets of its own queue were dropped.
-//! Deviations: each discipline draws the secret of its hash at its first packet, Linux once per boot; no filters; a
-//! packet that arrives while the device is idle is enqueued and dequeued, not bypassed.
+//! A packet that the device can send at once bypasses it. Deviations: each discipline draws the secret of its hash at its
+//! first packet, Linux once per boot; no filters.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -21,7 +21,7 @@ use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, OpenQueue};
 use crate::ledger::Ledger;
 use crate::round_robin::{RoundRobin, Turn, Turns};
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "fq_codel",
@@ -233,6 +233,14 @@ impl Qdisc for FqCodel {
             Some(limit) if self.drop_from_fattest(limit, context) == Some(flow) => Enqueued::Congestion,
             _ => Enqueued::Queued,
         }
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limits.packets > 0
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.packets.ledger.bypass(bypassed);
     }
 
     #[inline]

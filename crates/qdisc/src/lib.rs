@@ -273,7 +273,7 @@ pub trait Qdisc: Send {
     /// here until `None` is noted. [linux-6.12 qdisc_dequeue_peeked]
     fn note_peeked(&mut self, _length: Option<u32>) {}
     /// Whether a packet bypasses the discipline while it is empty and the device can send. The device counts such packets
-    /// and tells it by [`Qdisc::count_bypassed`]. [linux-6.12 TCQ_F_CAN_BYPASS]
+    /// and tells it by [`Qdisc::count_bypassed`]. It is asked of the root alone. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn can_bypass(&self) -> bool {
         false
     }

@@ -10,7 +10,9 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
+use crate::{
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo",
@@ -61,6 +63,14 @@ impl Qdisc for Pfifo {
         } else {
             self.queue.tail_drop(packet, context)
         }
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limit > 0
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.queue.ledger.bypass(bypassed);
     }
 
     #[inline]

@@ -9,7 +9,9 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row};
+use crate::{
+    Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Peeked, Qdisc, Row,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_head_drop",
@@ -54,6 +56,14 @@ impl Qdisc for PfifoHeadDrop {
         self.queue.drop_head(DropReason::Overlimit, context);
         self.queue.append(packet, context);
         Enqueued::Congestion
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limit > 0
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.queue.ledger.bypass(bypassed);
     }
 
     #[inline]

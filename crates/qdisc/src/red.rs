@@ -132,7 +132,7 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     let sample = Rate::from_bits_per_sec(value("bandwidth")?).time_for(Bytes(packet));
     let child = Peekable::new(match inner.child {
         Some(child) => child,
-        None => Box::new(Bfifo::new(value("limit")?)),
+        None => Box::new(Bfifo::new(value("limit")?, device)),
     });
     Ok(Box::new(RedQueue {
         law: Red::new(value("probability")?),

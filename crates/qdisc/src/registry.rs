@@ -171,6 +171,17 @@ mod tests {
     }
 
     #[test]
+    fn packets_bypass_the_disciplines_that_linux_flags_and_no_other() {
+        let bypassed = |row: &&Row| {
+            let built = build(row.name, &required(row), &Attachment::default(), None).expect(row.name);
+            built.can_bypass()
+        };
+        let names: Vec<_> = ROWS.iter().filter(bypassed).map(|row| row.name).collect();
+        let flagged = ["bfifo", "codel", "fq_codel", "pfifo", "pfifo_fast", "pfifo_head_drop", "sfq"];
+        assert_eq!(names, flagged, "[linux-6.12 TCQ_F_CAN_BYPASS]");
+    }
+
+    #[test]
     fn every_row_builds_with_its_required_parameters_and_has_its_name() {
         for row in ROWS {
             let built = build(row.name, &required(row), &Attachment::default(), None).expect(row.name);

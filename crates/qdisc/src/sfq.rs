@@ -20,7 +20,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
 use crate::flow_hash::FlowHash;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Bypassed, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "sfq",
@@ -256,6 +256,14 @@ impl Qdisc for Sfq {
             return Enqueued::Congestion;
         }
         Enqueued::Queued
+    }
+
+    fn can_bypass(&self) -> bool {
+        self.limits.packets > 0
+    }
+
+    fn count_bypassed(&mut self, bypassed: Bypassed) {
+        self.ledger.bypass(bypassed);
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {

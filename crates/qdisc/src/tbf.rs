@@ -127,7 +127,7 @@ fn bytes_in(bytes_per_sec: u64, ns: u64) -> u64 {
     (u128::from(bytes_per_sec) * u128::from(ns) / 1_000_000_000).min(u128::from(u32::MAX)) as u64
 }
 
-fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let framing = Framing::from_parameters(given)?;
     let burst = given.require("burst")?;
     let mtu = given.given("peakrate").and_then(|_| given.given("mtu")).unwrap_or(u64::from(u32::MAX));
@@ -137,7 +137,7 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
     let peak = given.given("peakrate").map(|rate| Bucket::full(rate, charged(mtu)));
     let child = Peekable::new(match inner.child {
         Some(child) => child,
-        None => Box::new(Bfifo::new(given.require("limit")?)),
+        None => Box::new(Bfifo::new(given.require("limit")?, device)),
     });
     Ok(Box::new(Tbf {
         bucket,

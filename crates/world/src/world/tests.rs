@@ -72,18 +72,24 @@ fn without_rate_and_delay_a_ping_takes_no_time() {
 }
 
 #[test]
-fn a_packet_bypasses_an_empty_pfifo_fast_and_waits_behind_another() {
-    let mut scenario = chain(TWO_LARGE_PINGS);
-    scenario.qdiscs = attached(r#"{"kind": "pfifo_fast", "options": {}}"#);
-    let mut world = World::build(&scenario).unwrap();
-    assert_eq!(world.network.devices[0].way, Way::IntoRing);
-    world.advance(&()).unwrap();
-    let device = &mut world.network.devices[0];
-    // The second ping had to wait for the first.
-    assert_eq!(device.way, Way::PastIfEmpty);
-    device.count_bypassed();
-    let counters = device.root.as_ref().unwrap().counters();
-    assert_eq!((counters.sent_packets, counters.sent_bytes), (2, 2 * 1514));
+fn a_packet_bypasses_an_empty_discipline_and_waits_behind_another() {
+    let fq_codel = r#"{"kind": "fq_codel", "options": {"quantum": 1514}}"#;
+    for discipline in [r#"{"kind": "pfifo_fast", "options": {}}"#, fq_codel] {
+        let mut scenario = chain(TWO_LARGE_PINGS);
+        scenario.qdiscs = attached(discipline);
+        let mut world = World::build(&scenario).unwrap();
+        assert_eq!(world.network.devices[0].way, Way::IntoRing);
+        world.advance(&()).unwrap();
+        let device = &mut world.network.devices[0];
+        // The second ping had to wait for the first.
+        assert_eq!(device.way, Way::PastIfEmpty);
+        device.count_bypassed();
+        let root = device.root.as_ref().unwrap();
+        let counters = root.counters();
+        assert_eq!((counters.sent_packets, counters.sent_bytes), (2, 2 * 1514));
+        // The first was in no queue of a flow. [linux-6.12 sch_fq_codel.c new_flow_count]
+        root.own_counters(&mut |name, count| assert!(name != "new_flow_count" || count == 1, "{count}"));
+    }
 }
 
 #[test]
