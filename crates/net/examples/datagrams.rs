@@ -1,6 +1,6 @@
-//! What the network costs: datagrams through three hosts and one `fq_codel`, at 9 of 10 Mbit/s.
+//! What the network costs: datagrams over one link with `fq_codel`, or through three hosts, at 9 of 10 Mbit/s.
 //!
-//! `cargo run --release -p tailback-net --example datagrams 1000000 BURST`; under `valgrind --tool=callgrind` it counts
+//! `cargo run --release -p tailback-net --example datagrams 1000000 HOSTS BURST`; under `valgrind --tool=callgrind` it counts
 //! instructions. In a burst all datagrams but the first go through the discipline; a single one bypasses it, as in Linux.
 
 use std::time::Duration;
@@ -57,15 +57,19 @@ impl Endpoint for Sink {
 
 fn main() -> Result<(), Error> {
     let number = |place| std::env::args().nth(place).and_then(|word| word.parse().ok());
-    let (datagrams, burst) = (number(1).unwrap_or(100_000), number(2).unwrap_or(1));
+    let (datagrams, hosts) = (number(1).unwrap_or(100_000), number(2).unwrap_or(2));
+    let burst = number(3).unwrap_or(1);
     let ms = Duration::from_millis;
-    let plan = Plan::new(1, INTERVAL * datagrams)
-        .host("client")
-        .host("router")
-        .host("server")
-        .link("client", "router", Link::new(1_000_000_000, ms(1)))
-        .link("router", "server", Link::new(10_000_000, ms(9)).queue("fq_codel"))
-        .endpoints("mine", "client", "server");
+    let bottleneck = Link::new(10_000_000, ms(9)).queue("fq_codel");
+    let plan = Plan::new(1, INTERVAL * datagrams).host("client").host("server");
+    let plan = match hosts {
+        2 => plan.link("client", "server", bottleneck),
+        _ => plan
+            .host("router")
+            .link("client", "router", Link::new(1_000_000_000, ms(1)))
+            .link("router", "server", bottleneck),
+    };
+    let plan = plan.endpoints("mine", "client", "server");
     let mut network = Network::of_plan(&plan)?;
     let source = Source { burst, next: Duration::ZERO, left: 0, buffers: Vec::new() };
     network.attach("mine", source, Sink)?;

@@ -35,7 +35,8 @@ pub trait Endpoint {
         None
     }
 
-    /// Why it cannot go on, asked after each of the others; the run then ends ([`Error::Failed`](crate::Error::Failed)).
+    /// Why it cannot go on, asked once it was called at an instant; the run then ends
+    /// ([`Error::Failed`](crate::Error::Failed)).
     fn failure(&mut self) -> Option<String> {
         None
     }

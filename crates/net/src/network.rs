@@ -42,9 +42,9 @@ struct Attached {
     waiting: VecDeque<Datagram>,
     /// It may have something to send.
     is_due: bool,
-    /// It is not called before.
-    begins: SimTime,
-    /// When it wants to be called.
+    /// It is not called before it has begun.
+    has_begun: bool,
+    /// When it wants to be called, or begins.
     wanted: SimTime,
     /// Calls at this instant that changed nothing.
     calls: u32,
@@ -119,9 +119,9 @@ impl Network {
             port,
             endpoint,
             waiting: VecDeque::new(),
-            is_due: true,
-            begins: start,
-            wanted: SimTime::NEVER,
+            is_due: false,
+            has_begun: false,
+            wanted: start,
             calls: 0,
         }));
         Ok(())
@@ -184,7 +184,7 @@ impl Network {
         let until = time(until).min(self.world.end());
         loop {
             let now = Now::of(self.world.now());
-            self.tell(now)?;
+            self.tell(now.since_start);
             let next_call = self.call_all(now)?;
             self.ask_all(now)?;
             if now.at >= until {
@@ -206,42 +206,31 @@ impl Network {
     }
 
     /// Tells the endpoints what has happened.
-    fn tell(&mut self, now: Now) -> Result<(), Error> {
+    fn tell(&mut self, now: Duration) {
         let Network { world, attached, .. } = self;
-        for Arrival { port, ecn, data } in world.arrivals() {
+        while let Some(Arrival { port, ecn, data }) = world.next_arrival() {
             let Some(place) = attached.iter().position(|each| each.port == port) else { continue };
             let to = &mut attached[place];
-            to.endpoint.receive(now.since_start, Received { data: &data, ecn });
-            to.check(now)?;
-            (to.is_due, to.calls) = (true, 0);
+            to.endpoint.receive(now, Received { data: &data, ecn });
+            to.hears();
             // They were attached as a pair.
             attached[place ^ 1].endpoint.returned(data.into_vec());
         }
-        for port in world.writable() {
+        while let Some(port) = world.next_writable() {
             let Some(to) = attached.iter_mut().find(|each| each.port == port) else { continue };
-            (to.is_due, to.calls) = (true, 0);
+            to.hears();
         }
-        Ok(())
     }
 
     /// Calls the endpoints that have something to do now. When the next endpoint begins or wants to be called.
     fn call_all(&mut self, now: Now) -> Result<SimTime, Error> {
         let mut next = SimTime::NEVER;
         for each in &mut self.attached {
-            if each.begins > now.at {
-                next = next.min(each.begins);
-                continue;
-            }
             if each.wanted <= now.at {
-                each.expire(now)?;
+                each.time_has_come(now)?;
             }
-            if std::mem::take(&mut each.is_due) {
-                each.send_all(&mut self.world, now)?;
-                each.wanted = each.endpoint.timeout().map_or(SimTime::NEVER, time);
-                each.check(now)?;
-                if each.wanted > now.at {
-                    each.calls = 0;
-                }
+            if each.is_due {
+                each.act(&mut self.world, now)?;
             }
             next = next.min(each.wanted);
         }
@@ -254,7 +243,7 @@ impl Network {
             return Ok(());
         }
         self.asked_next = now.at + self.interval;
-        for each in self.attached.iter_mut().filter(|each| each.begins <= now.at) {
+        for each in self.attached.iter_mut().filter(|each| each.has_begun) {
             if let Some(info) = each.endpoint.info(now.since_start) {
                 self.world.record_endpoint(each.port, |t, flow, end| row(&info, t, flow, end));
             }
@@ -278,17 +267,35 @@ impl Attached {
         Error::Failed { name: self.name.clone(), now: now.since_start, reason }
     }
 
-    /// The time has come at which it wanted to be called.
-    fn expire(&mut self, now: Now) -> Result<(), Error> {
-        self.endpoint.expired(now.since_start);
-        self.check(now)?;
+    /// Something has happened to it.
+    fn hears(&mut self) {
+        (self.is_due, self.calls) = (self.has_begun, 0);
+    }
+
+    /// The time has come at which it begins, or wanted to be called.
+    fn time_has_come(&mut self, now: Now) -> Result<(), Error> {
         self.is_due = true;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            return Ok(());
+        }
+        self.endpoint.expired(now.since_start);
         self.calls += 1;
         if self.calls > CALLS_AT_ONE_INSTANT {
             let (name, asked) = (self.name.clone(), duration(self.wanted));
             return Err(Error::StandsStill { name, now: now.since_start, asked });
         }
         Ok(())
+    }
+
+    /// It does what it has to do now.
+    fn act(&mut self, world: &mut World, now: Now) -> Result<(), Error> {
+        self.is_due = false;
+        self.send_all(world, now)?;
+        self.wanted = self.endpoint.timeout().map_or(SimTime::NEVER, time);
+        if self.wanted > now.at {
+            self.calls = 0;
+        }
+        self.check(now)
     }
 
     /// Sends what the endpoint gives, until it has no more or its socket is full.

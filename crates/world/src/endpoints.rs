@@ -11,6 +11,8 @@
 //! (`socket/udp.rs`). A datagram is delivered at once; there is no receive buffer that could overflow, because an endpoint
 //! takes no time to read.
 
+use std::collections::VecDeque;
+
 use tailback_packet::{Ecn, SocketId};
 use tailback_units::{Delays, SimTime, Span};
 
@@ -36,7 +38,7 @@ pub struct Arrival {
 /// Why a datagram was not sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SendError {
-    /// The send buffer is full (`EAGAIN`); [`World::writable`](crate::World::writable) follows. The datagram comes back.
+    /// The send buffer is full (`EAGAIN`); [`World::next_writable`](crate::World::next_writable) follows. The datagram comes back.
     WouldBlock(Box<[u8]>),
     /// It is longer than the path allows, which has this maximum of bytes (`EMSGSIZE`).
     TooLong {
@@ -60,9 +62,9 @@ pub(crate) struct Pair {
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     pub(crate) pairs: Vec<Pair>,
-    pub(crate) arrived: Vec<Arrival>,
+    pub(crate) arrived: VecDeque<Arrival>,
     /// Sockets that have room again.
-    pub(crate) writable: Vec<SocketId>,
+    pub(crate) writable: VecDeque<SocketId>,
     /// There are sockets of TCP, which may pass the time until their next segment within an event.
     pub(crate) beside_tcp: bool,
     /// The earliest [`Event::Pause`] in the calendar.
@@ -106,9 +108,10 @@ impl Endpoints {
     pub(crate) fn count_delay(&mut self, socket: SocketId, delay: Span, context: &mut Context) {
         let flow = context.journal.conversation(socket);
         let Some(pair) = self.pairs.iter_mut().find(|pair| pair.ports[1].0 == socket) else { return };
-        let rows = context.journal.record.delays.get_or_insert_default();
+        let rows = &mut context.journal.record.delays;
         let delay_ns = delay.as_nanos().cast_signed();
-        pair.delays.count(context.now, delay_ns, |cell| rows.push(delays_row(&cell, flow)));
+        let over = |cell| rows.get_or_insert_default().push(delays_row(&cell, flow));
+        pair.delays.count(context.now, delay_ns, over);
     }
 
     /// Records the delays that are still to be recorded.

@@ -7,6 +7,7 @@ use tailback_units::{Bytes, SimTime};
 
 use crate::conversation::{Conversation, Sampled};
 use crate::endpoints::{Arrival, Port, SendError};
+use crate::host::complete;
 use crate::world::World;
 use crate::{Event, RunError, Watch};
 
@@ -64,15 +65,15 @@ impl World {
         self.context.journal.record.endpoints.get_or_insert_default().push(row);
     }
 
-    /// The datagrams that have arrived at endpoints, in their order; [`World::advance_to`] goes on once they are taken, and
-    /// [`World::writable`].
-    pub fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
-        self.endpoints.arrived.drain(..)
+    /// Takes the first datagram that has arrived at an endpoint. [`World::advance_to`] goes on once all are taken, and what
+    /// [`World::next_writable`] has.
+    pub fn next_arrival(&mut self) -> Option<Arrival> {
+        self.endpoints.arrived.pop_front()
     }
 
-    /// The sockets that refused a datagram and take one again.
-    pub fn writable(&mut self) -> impl Iterator<Item = Port> {
-        self.endpoints.writable.drain(..).map(Port)
+    /// Takes the first socket that refused a datagram and takes one again.
+    pub fn next_writable(&mut self) -> Option<Port> {
+        self.endpoints.writable.pop_front().map(Port)
     }
 
     /// Sends a datagram now. It leaves no earlier than at `departure`, where a discipline keeps such times (`fq`, `etf`):
@@ -87,7 +88,12 @@ impl World {
         let most = self.endpoints.most(port);
         let size = u32::try_from(data.len()).ok().filter(|&size| size <= most);
         let size = size.ok_or(SendError::TooLong { most })?;
-        if !self.has_room(port.0) {
+        let World { sockets, network, context, .. } = self;
+        let device = &mut network.devices[sockets.udp(port.0).device.index()];
+        if device.wire.next_departure <= context.now {
+            complete(device, sockets, context);
+        }
+        if self.sockets.udp(port.0).is_full() && !self.has_room(port.0) {
             return Err(SendError::WouldBlock(data));
         }
         let now = self.context.now;
@@ -132,7 +138,7 @@ impl World {
             self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
             self.endpoints.count_delay(packet.to, delay, &mut self.context);
         }
-        self.endpoints.arrived.push(Arrival { port: Port(packet.to), ecn: packet.ecn, data });
+        self.endpoints.arrived.push_back(Arrival { port: Port(packet.to), ecn: packet.ecn, data });
         self.context.keep_box(packet);
     }
 

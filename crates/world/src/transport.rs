@@ -258,7 +258,7 @@ impl World {
                 Transport::Endpoint(socket) => {
                     if socket.credit(truesize) {
                         self.network.devices[socket.device.index()].awaiting_credit -= 1;
-                        self.endpoints.writable.push(id);
+                        self.endpoints.writable.push_back(id);
                     }
                 }
                 Transport::Ended => {}

@@ -61,8 +61,8 @@ class Range(Struct, frozen=True):
 
     def value(self, action: Numbers) -> Numbers:
         """The value of actions."""
-        share = (np.clip(action, -1.0, 1.0) + 1.0) / 2.0
-        found: Numbers = self.least * (self.most / self.least) ** share
+        share = (np.minimum(np.maximum(action, -1.0), 1.0) + 1.0) / 2.0
+        found: Numbers = self.least * np.exp(math.log(self.most / self.least) * share)
         return found
 
     def action(self, value: float) -> float:
@@ -96,10 +96,10 @@ class Actions(Struct, frozen=True):
     def values(self, actions: npt.NDArray[Any]) -> list[tuple[float, float]]:
         """The window and the rate of each action; a rate of 0 is none."""
         given = np.asarray(actions, dtype=np.float64).reshape(-1, self.count)
-        most, none = np.full(len(given), self.cwnd.most), np.zeros(len(given))
-        windows = most if self.acts == "pacing" else np.rint(self.cwnd.value(given[:, 0]))
-        rates = none if self.acts == "cwnd" else 1e6 * self.pacing_mbps.value(given[:, -1])
-        return list(zip(windows.tolist(), rates.tolist(), strict=True))
+        most, none = [self.cwnd.most] * len(given), [0.0] * len(given)
+        windows = most if self.acts == "pacing" else np.rint(self.cwnd.value(given[:, 0])).tolist()
+        rates = none if self.acts == "cwnd" else (1e6 * self.pacing_mbps.value(given[:, -1])).tolist()
+        return list(zip(windows, rates, strict=True))
 
 
 def power(observed: Numbers) -> Numbers:
@@ -108,7 +108,8 @@ def power(observed: Numbers) -> Numbers:
     """
     goodput, smooth, mean, least = observed[..., 0], observed[..., 1], observed[..., 2], observed[..., 3]
     rtt = np.where(mean > 0, mean, smooth)
-    found: Numbers = np.where(rtt > 0, goodput * least / np.maximum(rtt, 1e-9), 0.0)
+    # Before the first sample all of them are 0.
+    found: Numbers = goodput * least / np.maximum(rtt, 1e-9)
     return found
 
 

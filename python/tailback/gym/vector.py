@@ -20,6 +20,7 @@ from tailback.gym.path import (
     OBSERVED,
     Asked,
     Floats,
+    Numbers,
     Setting,
     Settings,
     configurations,
@@ -72,15 +73,21 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
 
     def step(self, actions: Floats) -> tuple[Floats, npt.NDArray[Any], Flags, Flags, dict[str, Any]]:
         """Sets what each action says, and lets an interval pass in all."""
-        values = self.actions.values(actions)
-        anew = self._over
-        for place in np.flatnonzero(anew):
-            self._runs[place] = begun(self._configurations, self._draws[place], self._flow)
-        going = [place for place in range(self.num_envs) if not anew[place]]
-        observed = np.zeros((self.num_envs, len(OBSERVED)))
-        if going:
-            runs, acts = [self._runs[place] for place in going], [values[place] for place in going]
-            observed[going] = numbers(_core.step_all(runs, acts, self.interval_ns, self._threads))
+        values, anew = self.actions.values(actions), self._over
+        observed = self._all_stepped(values) if not anew.any() else self._others_stepped(values, anew)
         rewards = np.where(anew, 0.0, self._reward(observed))
         self._over = np.array([run.is_over for run in self._runs])
         return observed.astype(np.float32), rewards, np.zeros(self.num_envs, np.bool_), self._over.copy(), {}
+
+    def _all_stepped(self, values: list[tuple[float, float]]) -> Numbers:
+        return numbers(_core.step_all(self._runs, values, self.interval_ns, self._threads))
+
+    def _others_stepped(self, values: list[tuple[float, float]], anew: Flags) -> Numbers:
+        """Those that are over begin anew, the others take a step."""
+        for place in np.flatnonzero(anew):
+            self._runs[place] = begun(self._configurations, self._draws[place], self._flow)
+        observed, going = np.zeros((self.num_envs, len(OBSERVED))), np.flatnonzero(~anew)
+        if len(going):
+            runs, acts = [self._runs[place] for place in going], [values[place] for place in going]
+            observed[going] = numbers(_core.step_all(runs, acts, self.interval_ns, self._threads))
+        return observed

@@ -67,6 +67,15 @@ impl UdpSocket {
         }
     }
 
+    /// A datagram has left the host, and nobody waits for room. False and nothing if somebody does.
+    #[inline]
+    pub(crate) fn credit_at_rest(&mut self, truesize: u32) -> bool {
+        if !self.blocked {
+            self.unsent -= u64::from(truesize);
+        }
+        !self.blocked
+    }
+
     /// A datagram has left the host; true if the application is woken.
     pub(crate) fn credit(&mut self, truesize: u32) -> bool {
         self.unsent -= u64::from(truesize);
