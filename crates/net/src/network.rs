@@ -219,6 +219,9 @@ impl Network {
                 each.send_all(&mut self.world)?;
                 each.wanted = each.endpoint.timeout().map_or(SimTime::NEVER, time);
                 each.check(duration(now))?;
+                if each.waits_for_room(now) {
+                    each.wanted = SimTime::NEVER;
+                }
                 if each.wanted > now {
                     each.calls = 0;
                 }
@@ -259,6 +262,11 @@ impl Attached {
             Some(reason) => Err(Error::Failed { name: self.name.clone(), now, reason }),
             None => Ok(()),
         }
+    }
+
+    /// It has been called at this instant and wants to send, which it cannot: it is called when its socket has room again.
+    fn waits_for_room(&self, now: SimTime) -> bool {
+        self.wanted <= now && self.calls > 0 && !self.waiting.is_empty()
     }
 
     /// What is to be sent next, datagram by datagram.
