@@ -25,7 +25,7 @@ from conformance import random_algorithms as algorithms
 from conformance import random_scripts
 from conformance.random_experiments import Draw
 from tailback.scenario import traffic
-from tailback.scenario.schema import CellHosts, Change, Host, Keys, Lan, Link, Measure, Nic, Preset, Wifi
+from tailback.scenario.schema import CellHosts, Change, Host, Keys, Lan, Link, Measure, Nic, Preset, SignalChange, Wifi
 from tailback.scenario.shapes import SHAPES
 from tailback.scenario.values import Section
 from tailback.scenario.wifi import STANDARDS
@@ -120,6 +120,16 @@ def _schedule(draw: Draw, place: Place) -> list[dict[str, Any]] | dict[str, Any]
     return {"every": "350ms", "changes": changes} if draw.happens(0.3) else changes
 
 
+def _fades(draw: Draw, place: Place) -> list[dict[str, Any]]:
+    found = [mapping(draw, place, SignalChange) for _ in range(draw.one((1, 2, 3)))]
+    for change in found:
+        if len(change) < 2:
+            change["snr"] = draw.one(("0dB", "10dB", "30dB"))
+        if "snr" in change and draw.happens(0.9):
+            change.pop("distance", None)
+    return [{**change, "at": at} for change, at in zip(found, ("80ms", "150ms", "320ms"), strict=False)]
+
+
 def _impairment(*words: str) -> Rule:
     return _each_way(*words)
 
@@ -181,6 +191,12 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "state": _each_way("up", "down"),
     },
     Lan: {"rate": _each_way(*RATES), "delay": _each_way(*DELAYS), "mtu": _of(1500, 1500, 9000), "name": _of("switch")},
+    SignalChange: {
+        "at": _of("100ms"),
+        "snr": _by_station(_of("-5dB", "5dB", "30dB")),
+        "distance": _by_station(_of("1m", "10m", "40m")),
+        "loss": _by_station(_of("0%", "20%", "100%")),
+    },
     Wifi: {
         "driver": lambda draw, _place: algorithms.driver(draw),
         "streams": _by_station(_of(1, 2)),
@@ -188,6 +204,7 @@ _RULES: Mapping[type[Section], Mapping[str, Rule]] = {
         "loss": _by_station(_of("1%", "10%", "40%")),
         "snr": _by_station(_of("5dB", "15dB", "25dB")),
         "distance": _by_station(_of("1m", "10m", "40m")),
+        "schedule": _fades,
         "beacons": _of("6mbit", "12mbit", "24mbit", "1mbit"),
         "name": _of("cell"),
         "channel": _of("one"),
@@ -264,7 +281,8 @@ _GIVEN: Mapping[type[Section], Mapping[str, float]] = {
     },
     Change: {"rate": 0.4, "delay": 0.4, "state": 0.2},
     Lan: {"rate": 0.8, "delay": 0.5},
-    Wifi: {"driver": 0.7, "beacons": 0.4, "snr": 0.1, "distance": 0.1, "channel": 0.1},
+    SignalChange: {"at": 1.0, "snr": 0.4, "distance": 0.2, "loss": 0.2},
+    Wifi: {"driver": 0.7, "schedule": 0.2, "beacons": 0.4, "snr": 0.1, "distance": 0.1, "channel": 0.1},
     Host: {"sysctl": 0.5, "offloads": 0.3},
     Preset: {"rate": 0.4, "flows": 0.15, "stop": 0.1},
 }
@@ -273,7 +291,7 @@ _GIVEN: Mapping[type[Section], Mapping[str, float]] = {
 
 def models() -> list[type[Section]]:
     """All mappings of an experiment file."""
-    return [Keys, Measure, Host, Nic, Link, Change, Lan, CellHosts, Wifi, Preset, *_kinds().values()]
+    return [Keys, Measure, Host, Nic, Link, Change, Lan, CellHosts, Wifi, SignalChange, Preset, *_kinds().values()]
 
 
 def _kinds() -> dict[str, type[Section]]:

@@ -126,11 +126,13 @@ impl<S: Read + Write + Send + 'static> Service<S> {
         let to = SimTime::from_nanos(to_ns).max(self.now);
         while self.air.channel.deadline() <= to {
             self.now = self.air.channel.deadline();
+            self.air.change_signals(self.now);
             let mut context =
                 Context { now: self.now, draws: &mut self.air.draws, effects: &mut self.effects };
             self.air.channel.advance(&mut context);
             self.tell_outcomes();
         }
+        self.air.change_signals(to);
         self.now = to;
     }
 

@@ -239,6 +239,18 @@ fn an_aggregate_without_a_response_is_given_up_after_all_its_tries() {
     assert_eq!((frames.lost, frames.settled.values().filter(|acknowledged| **acknowledged).count()), (5, 0));
 }
 
+/// At 248 Mbit/s of data, 421 of the frames fit into 20 ms.
+#[test]
+fn frames_are_given_up_in_a_fade_and_arrive_again_after_it() {
+    let schedule = r#"[{"at_ns": 20000000, "snr_cdb": -2000}, {"at_ns": 90000000, "snr_cdb": 4000}]"#;
+    let scenario = cell_of(r#""retries": 6"#, 0, &format!(r#", "snr_cdb": 4000, "schedule": {schedule}"#));
+    let Played { frames, end_ns, .. } = played(scenario, 1000);
+    let first_lost = (1..).find(|token| !frames.received.contains(token)).unwrap();
+    assert!((370..=422).contains(&first_lost), "{first_lost}");
+    assert!(frames.lost > 0 && frames.received.last() == Some(&1000), "{} lost", frames.lost);
+    assert!(end_ns > 90_000_000, "{end_ns}");
+}
+
 #[test]
 fn an_answer_without_modes_ends_the_air_with_what_was_said() {
     let scenario = cell_of("", 0, r#", "rate": "minstrel""#);

@@ -79,7 +79,7 @@ mod steering;
 pub use endpoint::{Endpoint, Info, Outgoing, Received};
 pub use error::Error;
 pub use network::{Network, Seed};
-pub use plan::{Link, Plan};
+pub use plan::{Link, Plan, Wifi};
 pub use report::Report;
 pub use steering::{Seen, SteeredRun, Step};
 pub use tailback_packet::Ecn;

@@ -292,10 +292,18 @@ impl Attached {
         self.is_due = false;
         self.send_all(world, now)?;
         self.wanted = self.endpoint.timeout().map_or(SimTime::NEVER, time);
+        if self.waits_for_room(now) {
+            self.wanted = SimTime::NEVER;
+        }
         if self.wanted > now.at {
             self.calls = 0;
         }
         self.check(now)
+    }
+
+    /// It has been called at this instant and wants to send, which it cannot: it is called when its socket has room again.
+    fn waits_for_room(&self, now: Now) -> bool {
+        self.wanted <= now.at && self.calls > 0 && !self.waiting.is_empty()
     }
 
     /// Sends what the endpoint gives, until it has no more or its socket is full.

@@ -63,6 +63,58 @@ impl Link {
     }
 }
 
+/// A Wi-Fi cell of an access point and one station: 802.11ac at 5 GHz, with rate control (Minstrel) and Linux's queues per
+/// station. Its signal may change during the run.
+#[derive(Clone, Debug)]
+pub struct Wifi {
+    width_mhz: u32,
+    streams: u32,
+    snr_db: f64,
+    changes: Vec<(Duration, f64)>,
+}
+
+/// The highest MCS that 802.11ac has in every width and number of streams.
+const MCS: u32 = 8;
+/// Bytes of an MPDU beside its IP packet.
+const MPDU_OVERHEAD: u32 = 38;
+
+impl Wifi {
+    /// A channel of 20, 40 or 80 MHz and so many spatial streams, with a signal that reaches every mode.
+    pub fn new(width_mhz: u32, streams: u32) -> Self {
+        Wifi { width_mhz, streams, snr_db: 50.0, changes: vec![] }
+    }
+
+    /// The ratio of signal to noise at the start, in dB.
+    pub fn snr(mut self, db: f64) -> Self {
+        self.snr_db = db;
+        self
+    }
+
+    /// The ratio of signal to noise from `at` on, in dB: a fade is two of them, in the order of time. Below 0 dB nothing
+    /// gets through.
+    pub fn snr_from(mut self, at: Duration, db: f64) -> Self {
+        self.changes.push((at, db));
+        self
+    }
+
+    fn scenario(&self, name: &str, [access_point, station]: [usize; 2]) -> Value {
+        let driver = json!({"name": "generic", "options": {}});
+        let mode = json!({
+            "format": "vht", "width": self.width_mhz, "streams": self.streams, "mcs": MCS, "guard_ns": 400,
+        });
+        let centi = |db: f64| (db * 100.0).round() as i32;
+        let change = |&(at, db): &(Duration, f64)| json!({"at_ns": nanos(at), "snr_cdb": centi(db)});
+        let station = json!({
+            "host": station, "mode": mode, "rate": "minstrel", "loss_ppm": 0, "snr_cdb": centi(self.snr_db),
+            "driver": driver, "schedule": self.changes.iter().map(change).collect::<Vec<_>>(),
+        });
+        json!({
+            "name": name, "access_point": access_point, "stations": [station], "band": "5GHz", "rts": false,
+            "mpdu_overhead": MPDU_OVERHEAD, "driver": driver,
+        })
+    }
+}
+
 /// Hosts, links and traffic.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -70,6 +122,7 @@ pub struct Plan {
     length: Duration,
     hosts: Vec<String>,
     links: Vec<([String; 2], Link)>,
+    cells: Vec<([String; 2], Wifi)>,
     traffic: Vec<Value>,
     captured: Vec<String>,
 }
@@ -77,7 +130,7 @@ pub struct Plan {
 impl Plan {
     /// Nothing yet, for a run of this length.
     pub fn new(seed: u64, length: Duration) -> Self {
-        Plan { seed, length, hosts: vec![], links: vec![], traffic: vec![], captured: vec![] }
+        Plan { seed, length, hosts: vec![], links: vec![], cells: vec![], traffic: vec![], captured: vec![] }
     }
 
     /// With a host.
@@ -89,6 +142,12 @@ impl Plan {
     /// With a link of two hosts.
     pub fn link(mut self, one: &str, other: &str, link: Link) -> Self {
         self.links.push(([one.to_owned(), other.to_owned()], link));
+        self
+    }
+
+    /// With a Wi-Fi cell of an access point and one station, on a channel of its own.
+    pub fn wifi(mut self, access_point: &str, station: &str, cell: Wifi) -> Self {
+        self.cells.push(([access_point.to_owned(), station.to_owned()], cell));
         self
     }
 
@@ -144,6 +203,9 @@ impl Plan {
             |name: &String| json!({"name": name, "stack": "linux-6.12", "sysctl": {}, "offloads": "off"});
         let ends = |[one, other]: &[String; 2]| [number(one), number(other)];
         let links: Vec<_> = self.links.iter().map(|(names, link)| link.scenario(ends(names))).collect();
+        let cell = |(place, (names, cell)): (usize, &([String; 2], Wifi))| {
+            cell.scenario(&format!("air{}", place + 1), ends(names))
+        };
         let queues = self.links.iter().enumerate().filter_map(|(place, (names, link))| {
             let (kind, options) = link.queue.as_ref()?;
             let root = json!({"kind": kind, "options": options});
@@ -160,6 +222,7 @@ impl Plan {
             "title": "a plan", "seed": self.seed, "duration_ns": nanos(self.length),
             "hosts": self.hosts.iter().map(host).collect::<Vec<_>>(),
             "links": links,
+            "cells": self.cells.iter().enumerate().map(cell).collect::<Vec<_>>(),
             "qdiscs": queues.flatten().collect::<Vec<_>>(),
             "traffic": traffic.collect::<Vec<_>>(),
             "record": {"interval_ns": 100_000_000, "tcp_info": "interval", "events": true,

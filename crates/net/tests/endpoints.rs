@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tailback_net::{
-    Ecn, Endpoint, Error, Info, Link, Network, Outgoing, Plan, Received, Report, Scenario, SteeredRun,
+    Ecn, Endpoint, Error, Info, Link, Network, Outgoing, Plan, Received, Report, Scenario, SteeredRun, Wifi,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -115,6 +115,27 @@ fn the_same_seed_gives_the_same_arrivals_beside_tcp() {
     let (mine, cubic) = (SECOND..5 * SECOND, SECOND..5 * SECOND);
     let (mine, cubic) = (report.goodput_bps("mine", mine), report.goodput_bps("cubic", cubic));
     assert!((4.2e6..5.2e6).contains(&mine) && (3.9e6..5.4e6).contains(&cubic), "{mine} {cubic}");
+}
+
+#[test]
+fn datagrams_that_are_sent_in_a_fade_over_wifi_are_lost_or_late() {
+    let path = |cell| {
+        let hosts = Plan::new(1, 5 * SECOND).host("client").host("router").host("server");
+        let wired = hosts.link("router", "server", Link::new(100_000_000, MS));
+        wired.wifi("router", "client", cell).endpoints("mine", "client", "server")
+    };
+    let arrived = |cell: Wifi| -> Vec<Duration> {
+        let (_, arrivals) = ran(&path(cell), Steady::new(MS, 900));
+        arrivals.into_iter().map(|(at, ..)| at).collect()
+    };
+    let within = |arrivals: &[Duration], ms: std::ops::Range<u32>| {
+        arrivals.iter().filter(|&&at| at > ms.start * MS && at < ms.end * MS).count()
+    };
+    let steady = arrived(Wifi::new(40, 1));
+    assert!(within(&steady, 1_000..5_000) > 3_990);
+    let faded = arrived(Wifi::new(40, 1).snr_from(2 * SECOND, -10.0).snr_from(3 * SECOND, 30.0));
+    assert_eq!(within(&faded, 2_005..3_000), 0);
+    assert!(within(&faded, 1_000..2_000) > 990 && within(&faded, 4_000..5_000) > 990);
 }
 
 #[test]

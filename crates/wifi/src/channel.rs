@@ -151,6 +151,12 @@ impl Channel {
         self.contend(index, category, context);
     }
 
+    /// The losses between two radios, in both directions, of PPDUs that end from now on.
+    pub fn set_loss(&mut self, one: StationId, other: StationId, loss: Loss) {
+        self.stations[one.index()].set_loss(other, loss);
+        self.stations[other.index()].set_loss(one, loss);
+    }
+
     /// The time of the next event.
     pub fn deadline(&self) -> SimTime {
         let ends = self.exchanges.iter().map(|exchange| exchange.until).min().unwrap_or(SimTime::NEVER);

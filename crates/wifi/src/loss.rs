@@ -8,7 +8,7 @@
 //! The threshold of an MCS is the SNR at which one of ten PSDUs of 4096 bytes is lost: the receiver sensitivity of the
 //! standard over the noise of 20 MHz, less the noise figure of 10 dB and the margin of 5 dB that it allows.
 //! [ieee80211-2016 table 19-23, table 21-25] [ieee80211ax table 27-51] The slope, a decade for 0.6 dB, is that of the
-//! standard's convolutional code over an AWGN channel. Deviations: no fading, so that one SNR holds for a whole run;
+//! standard's convolutional code over an AWGN channel. Deviations: no fading but what a schedule says;
 //! the SNR is the sum over the receiver's antennas; MPDUs of a PPDU are lost independently.
 
 use crate::phy::Mode;

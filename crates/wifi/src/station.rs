@@ -249,6 +249,13 @@ impl Station {
         self.links[to.index()].as_ref().map_or(Loss::NONE, |link| link.loss)
     }
 
+    /// The losses of MPDUs to `to` from now on.
+    pub(crate) fn set_loss(&mut self, to: StationId, loss: Loss) {
+        if let Some(link) = &mut self.links[to.index()] {
+            link.loss = loss;
+        }
+    }
+
     /// The aggregate on the air got no response; true if it is not sent again and its frames are to be aggregated
     /// again.
     pub fn unanswered(&mut self, category: usize, now: SimTime) -> bool {

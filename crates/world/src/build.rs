@@ -29,6 +29,7 @@ use crate::network::Network;
 use crate::nic::Nic;
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario, TcpInfoRows, TrafficPath};
+use crate::signal::{self, SignalOnDevice};
 use crate::socket::Sockets;
 use crate::sojourns::{Slot, Sojourns};
 use crate::steps::Steps;
@@ -108,6 +109,7 @@ impl<'a> Builder<'a> {
             },
             network: Network::with_room(topology.links.len()),
             schedule: Vec::new(),
+            signals: Vec::new(),
             sockets: Sockets::with_room(sockets),
             endpoints: Endpoints::default(),
             conversations: Vec::with_capacity(scenario.traffic.len()),
@@ -150,6 +152,7 @@ impl<'a> Builder<'a> {
         for index in 0..self.scenario.cells.len() {
             self.add_radios(index)?;
         }
+        self.add_signals()?;
         self.world.context.channels =
             radio::channels(self.scenario, &self.topology, &self.routes, &mut self.streams)?;
         Ok(())
@@ -162,6 +165,23 @@ impl<'a> Builder<'a> {
                 u32::try_from(self.world.schedule.len()).expect("a schedule has fewer than 2^32 lines");
             self.world.schedule.push(change);
             self.world.context.wake_at(SimTime::from_nanos(at_ns), Event::Change(number));
+        }
+        Ok(())
+    }
+
+    /// Changes of the signals of stations, like those of links.
+    fn add_signals(&mut self) -> Result<(), BuildError> {
+        for (index, cell) in self.scenario.cells.iter().enumerate() {
+            let radios = radio::radio_places(self.scenario)[index];
+            for (number, station) in cell.stations.iter().enumerate() {
+                let device = self.topology.radio(index, number + 1);
+                for signal in signal::of_station(station, radios.pair(number)) {
+                    let event = u32::try_from(self.world.signals.len())
+                        .expect("schedules have fewer than 2^32 lines");
+                    self.world.context.wake_at(signal.at, Event::Signal(event));
+                    self.world.signals.push(SignalOnDevice { channel: radios.channel(), device, signal });
+                }
+            }
         }
         Ok(())
     }

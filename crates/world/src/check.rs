@@ -119,6 +119,13 @@ fn check_cell(cell: &Cell, scenario: &Scenario, path: &dyn Display) -> Checked {
             scenario,
             format_args!("{path}.stations[{number}].host"),
         )?;
+        let sorted = station.schedule.is_sorted_by_key(|change| change.at_ns);
+        ensure(
+            sorted,
+            format_args!("{path}.stations[{number}].schedule"),
+            "not in the order of time",
+            "sort its changes by `at_ns`",
+        )?;
     }
     Ok(())
 }

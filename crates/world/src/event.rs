@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Interrupt(u16, StationId),
     /// A link changes by its schedule.
     Change(u32),
+    /// The signal of a station changes by its schedule.
+    Signal(u32),
     /// A radio on this channel reports what has left it.
     Completions(u16, StationId),
     /// The alarm of a socket.

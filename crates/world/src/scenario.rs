@@ -300,6 +300,23 @@ pub struct Radio {
     pub snr_cdb: Option<i32>,
     /// The driver of the station.
     pub driver: Driver,
+    /// Changes of its signal during the run, in the order of time. Absent without any.
+    #[serde(default)]
+    pub schedule: Vec<SignalChange>,
+}
+
+/// The signal between a station and its access point changes, in both directions; what is absent stays.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalChange {
+    /// When.
+    pub at_ns: u64,
+    /// MPDUs lost from then on, of a million, in each mode.
+    #[serde(default)]
+    pub loss_ppm: Option<u32>,
+    /// SNR from then on, in hundredths of a decibel.
+    #[serde(default)]
+    pub snr_cdb: Option<i32>,
 }
 
 fn air() -> String {

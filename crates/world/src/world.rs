@@ -26,6 +26,7 @@ use crate::network::Network;
 use crate::qdisc_stats::qdisc_stats;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
+use crate::signal::SignalOnDevice;
 use crate::socket::Sockets;
 use crate::sojourns::Slot;
 use crate::steps::Steps;
@@ -101,6 +102,8 @@ pub struct World {
     pub(crate) network: Network,
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
+    /// What stations hear from then on, by the number of the event.
+    pub(crate) signals: Vec<SignalOnDevice>,
     pub(crate) sockets: Sockets,
     /// What the endpoints outside of the world have to be told.
     pub(crate) endpoints: Endpoints,
@@ -254,6 +257,7 @@ impl World {
             Event::Change(number) => {
                 self.schedule[number as usize].clone().apply(&mut self.network.devices, &mut self.context);
             }
+            Event::Signal(number) => self.signals[number as usize].apply(&mut self.context),
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
             Event::Slot => self.end_slot(),

@@ -38,7 +38,7 @@ from tailback.resolved.traffic import (
     VideoRule,
     Writes,
 )
-from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
+from tailback.resolved.wifi import Cell, Driver, Edca, Mode, SignalChange, Station
 
 __all__ = [
     "FLOWS",
@@ -81,6 +81,7 @@ __all__ = [
     "Route",
     "Scenario",
     "ScenarioUnreadable",
+    "SignalChange",
     "SizeTable",
     "SmallQueue",
     "SocketOptions",

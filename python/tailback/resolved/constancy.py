@@ -82,6 +82,9 @@ def _is_probe(flow: Flow) -> bool:
 
 def _of_links(scenario: Scenario, window_ns: Span) -> Iterator[str]:
     start, end = window_ns
+    stations = (station for cell in scenario.cells for station in cell.stations)
+    if any(start < change.at_ns < end for station in stations for change in station.schedule):
+        yield "a Wi-Fi cell with a schedule"
     for link in scenario.links:
         if any(start < change.at_ns < end for change in link.schedule):
             yield "a link with a schedule"

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from tailback.resolved.fields import Options, Part, no_options
+from tailback.resolved.fields import Options, Part, no_options, written
 
 AIR = "air"
 """Default name of a cell."""
@@ -34,16 +34,26 @@ class Driver(Part, frozen=True, kw_only=True):
     options: Options = field(default_factory=no_options)
 
 
-class Station(Part, frozen=True, kw_only=True, omit_defaults=False):
+class SignalChange(Part, frozen=True, kw_only=True):
+    """A change of the signal between a station and its access point, in both directions; `None` means unchanged."""
+
+    at_ns: int
+    loss_ppm: int | None = None
+    snr_cdb: int | None = None
+
+
+class Station(Part, frozen=True, kw_only=True):
     """One station of a cell."""
 
     host: int
     mode: Mode
     """The mode; with rate control, its format, width, most streams and shortest guard interval."""
-    rate: str = "fixed"
+    rate: str = written("fixed")
     loss_ppm: int
-    snr_cdb: int | None = None
+    snr_cdb: int | None = written(None)
     driver: Driver
+    schedule: tuple[SignalChange, ...] = ()
+    """Sorted by time."""
 
 
 class Cell(Part, frozen=True, kw_only=True, omit_defaults=False):

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tailback.scenario.hops import cell_names, network_of
+from tailback.scenario.links import time_of_change
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Keys, Wifi
+from tailback.scenario.schema import Keys, SignalChange, Wifi
 from tailback.scenario.wifi import ACCESS_POINT, STANDARDS, mcs_problem
 from tailback.tc.errors import nearest_hint
 
@@ -34,7 +35,8 @@ def problems(keys: Keys) -> Iterator[Problem]:
             yield from _named_in_cell((*loc, "driver"), cell.driver.by_host, [ACCESS_POINT, cell.wifi.ap], cell)
             yield from _station_modes(loc, cell)
             yield from _by_station(loc, cell)
-            yield from _signal(loc, cell)
+            yield from _signal(loc, cell.wifi.stations, cell)
+            yield from _schedule((*loc, "schedule"), cell, keys.duration)
             yield from _hidden(loc, cell, keys)
             yield from _beacons(loc, cell)
 
@@ -91,13 +93,27 @@ def _by_station(loc: Loc, cell: Wifi) -> Iterator[Problem]:
         yield from _named_in_cell((*loc, key), hosts, [], cell)
 
 
-def _signal(loc: Loc, cell: Wifi) -> Iterator[Problem]:
+def _signal(loc: Loc, stations: Sequence[str], given: Wifi | SignalChange) -> Iterator[Problem]:
     """Checks that no station has both an SNR and a distance."""
-    for station in cell.wifi.stations:
-        if cell.snr.of(station) is not None and cell.distance.of(station) is not None:
+    for station in stations:
+        if given.snr.of(station) is not None and given.distance.of(station) is not None:
             message = f"`{station}` also has an `snr`"
             yield Problem((*loc, "distance"), message, "give only one of them: the distance determines the SNR")
             return
+
+
+def _schedule(loc: Loc, cell: Wifi, duration: int) -> Iterator[Problem]:
+    """Checks the changes of the signals: their order, and that each changes a station of this cell."""
+    before = 0
+    for number, change in enumerate(cell.schedule):
+        place = (*loc, number)
+        yield from time_of_change((*place, "at"), change.at, before, duration)
+        for key in ("snr", "distance", "loss"):
+            yield from _named_in_cell((*place, key), getattr(change, key).by_host, [], cell)
+        yield from _signal(place, cell.wifi.stations, change)
+        if not change.model_fields_set - {"at"}:
+            yield Problem(place, "changes nothing", "give a new value: {at: 10s, snr: 3dB}")
+        before = max(before, change.at)
 
 
 def _hidden(loc: Loc, cell: Wifi, keys: Keys) -> Iterator[Problem]:

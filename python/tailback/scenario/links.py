@@ -71,15 +71,19 @@ def _has_nothing_to_skip(options: Mapping[str, Options | None], delay: int) -> b
 
 
 def _change(loc: Loc, change: Change, before: int, duration: int) -> Iterator[Problem]:
-    at = time_word(change.at)
-    if change.at >= duration:
-        hint = f"the run ends at {time_word(duration)}: change it earlier or make `duration` longer"
-        yield Problem((*loc, "at"), f"`{at}` is not within the run", hint)
-    elif change.at < before:
-        message = f"`{at}` is before the change above it, at {time_word(before)}"
-        yield Problem((*loc, "at"), message, "sort the changes by time")
+    yield from time_of_change((*loc, "at"), change.at, before, duration)
     if not change.model_fields_set - {"at"}:
         yield Problem(loc, "changes nothing", "give a new value: {at: 10s, rate: 20mbit}")
+
+
+def time_of_change(loc: Loc, at: int, before: int, duration: int) -> Iterator[Problem]:
+    """Checks that a change is within the run, and not before the one above it."""
+    if at >= duration:
+        hint = f"the run ends at {time_word(duration)}: change it earlier or make `duration` longer"
+        yield Problem(loc, f"`{time_word(at)}` is not within the run", hint)
+    elif at < before:
+        message = f"`{time_word(at)}` is before the change above it, at {time_word(before)}"
+        yield Problem(loc, message, "sort the changes by time")
 
 
 def _changed_rate(loc: Loc, change: Change, link: Link) -> Iterator[Problem]:

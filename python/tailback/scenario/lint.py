@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -23,6 +23,7 @@ from tailback.scenario.hops import Wire, wires
 from tailback.scenario.meanings import MEANINGS
 from tailback.scenario.packets import control_of, data_of, draws
 from tailback.scenario.paths import Loc, show
+from tailback.scenario.schema import Change, SignalChange, Wifi
 from tailback.scenario.stacks import stacks
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
@@ -134,7 +135,10 @@ def _warnings(case: Case) -> Iterator[Mistake]:
         yield from _lossy_offloads(case, wire)
         yield from _truncated_jitter(wire)
         yield from _short_trace(case, wire)
-        yield from _late_change(case, wire)
+        yield from _late_change(case, wire.place, wire.link.schedule)
+    for place, link in enumerate(case.keys.links):
+        if isinstance(link, Wifi):
+            yield from _late_change(case, ("links", place), link.schedule)
 
 
 def _written(tree: Node, registry: Registry) -> Iterator[Mistake]:
@@ -432,13 +436,13 @@ def _short_trace(case: Case, wire: Wire) -> Iterator[Mistake]:
             yield Mistake("trace-repeats", "info", (*wire.place, "trace"), text, remedy, times)
 
 
-def _late_change(case: Case, wire: Wire) -> Iterator[Mistake]:
+def _late_change(case: Case, place: Loc, schedule: Sequence[Change | SignalChange]) -> Iterator[Mistake]:
     _, stop = case.window
-    for number, change in enumerate(wire.link.schedule):
+    for number, change in enumerate(schedule):
         if change.at >= stop:
             text = f"this change is after the measurement window, which ends at {time_word(stop)}"
             remedy = "change it earlier, or measure for longer"
-            yield Mistake("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
+            yield Mistake("change-unmeasured", "warning", (*place, "schedule", number, "at"), text, remedy)
 
 
 def _few_pings(case: Case) -> Iterator[Mistake]:

@@ -135,7 +135,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "The trace of a link is shorter than the run and starts again from its beginning.",
     ),
     "change-unmeasured": Meaning(
-        "A link changes after the end of the measurement window, so no metric sees the change.",
+        "A link or a Wi-Fi cell changes after the end of the measurement window, so no metric sees the change.",
     ),
     "completion-unmeasured": Meaning(
         "A flow with `bytes`, or a page that is loaded once, begins outside of the measurement window. Completion and "

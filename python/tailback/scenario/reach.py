@@ -58,7 +58,8 @@ def out_of_reach(keys: Keys) -> Iterator[Unreached]:
     """The stations whose MPDUs hardly ever arrive."""
     for place, cell in enumerate(keys.links):
         if isinstance(cell, Wifi):
-            for name in cell.wifi.stations:
+            # What changes during the run has no one reach.
+            for name in (name for name in cell.wifi.stations if not any(each.changed(name) for each in cell.schedule)):
                 yield from _station(("links", place), cell, name)
 
 

@@ -21,7 +21,7 @@ from tailback.scenario import defaults, names, sides, traffic, wifi
 from tailback.scenario.flows import flows, offloads_of, own_endpoints, own_sources
 from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
-from tailback.scenario.schema import Keys, Link, Nic, Wifi
+from tailback.scenario.schema import Keys, Link, Nic, SignalChange, Wifi
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.traffic import Flow, program
 from tailback.scenario.traffic.kind import Resolved
@@ -226,13 +226,19 @@ def _station(cell: Wifi, name: str, network: Network) -> resolved.Station:
         mode=wifi.mode(standard, cell.width, index, cell.streams.of(name), cell.guard),
         rate=cell.rate.of(name),
         loss_ppm=cell.loss.of(name),
-        snr_cdb=_snr_cdb(cell, name),
+        snr_cdb=_snr_cdb(cell, name, cell),
         driver=_driver(cell.driver.of(name)),
+        schedule=tuple(
+            resolved.SignalChange(at_ns=change.at, loss_ppm=change.loss.of(name), snr_cdb=_snr_cdb(cell, name, change))
+            for change in cell.schedule
+            if change.changed(name)
+        ),
     )
 
 
-def _snr_cdb(cell: Wifi, name: str) -> int | None:
-    snr, distance = cell.snr.of(name), cell.distance.of(name)
+def _snr_cdb(cell: Wifi, name: str, given: Wifi | SignalChange) -> int | None:
+    """The SNR of a station, as its cell gives it or a change."""
+    snr, distance = given.snr.of(name), given.distance.of(name)
     if snr is None and distance is not None:
         snr = wifi.snr_at(distance, cell.band, cell.width)
     return None if snr is None else round(100 * snr)

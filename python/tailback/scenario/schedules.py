@@ -1,4 +1,5 @@
-"""Forms of a link's `schedule` that stand for a list of changes: one that repeats, and files of recorded paths.
+"""Forms of the `schedule` of a link or a cell that stand for a list of changes: one that repeats, and files of recorded
+paths of links.
 
     schedule: {every: 2s, changes: [{at: 0s, rate: 20mbit}, {at: 1.8s, state: down}, {at: 2s, state: up}]}
     schedule: path.csv                                     both directions, once
@@ -47,6 +48,7 @@ WAY = ":"
 
 FILE_HINT = "name a CSV file beside the experiment with the columns t, rate, delay, loss: path.csv"
 FORM_HINT = "write {every: 2s, changes: [{at: 0s, rate: 20mbit}, {at: 1s, rate: 5mbit}]}, or the name of a CSV file"
+CELL_FORM_HINT = "write [{at: 9s, snr: {far: 3dB}}], or {every: 2s, changes: [{at: 0s, snr: 3dB}, {at: 1s, snr: 30dB}]}"
 COLUMNS_HINT = (
     "its first line names the columns `t` and some of `rate`, `delay` and `loss`: t_s,rate_mbit,delay_ms,loss_%"
 )
@@ -125,14 +127,17 @@ class _Form:
         self._given, self._folder, self._duration = given, folder, duration
 
     def of_link(self, link: Node) -> Node:
+        form = CELL_FORM_HINT if "wifi" in link.entries() else FORM_HINT
         entries = self._given.entries()
         changes, every = (entries.get("changes"), entries.get("every")) if entries else (self._given, None)
         if entries and (changes is None or set(entries) - {"every", "changes"}):
-            raise WordError(f"`{shown(next(iter(entries)))}` is not enough of a schedule", FORM_HINT)
+            raise WordError(f"`{shown(next(iter(entries)))}` is not enough of a schedule", form)
         assert changes is not None
         first: dict[str, Node] = {}
         if _is_list_of_changes(changes):
             listed = [(self._at(each), each) for each in changes.items()]
+        elif "wifi" in link.entries():
+            raise WordError("the schedule of a cell is a list of changes of its signals", form)
         else:
             listed, first = self._of_files(changes, link)
         made = list(self._repeated(listed, None if every is None else units.span(every.value)))

@@ -479,6 +479,11 @@ Snr = Annotated[wifi.ByStation[float | None], ReadBy(wifi.by_station(wifi.snr, N
 Distance = Annotated[
     wifi.ByStation[float | None], ReadBy(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
 ]
+ChangedLoss = Annotated[
+    wifi.ByStation[int | None],
+    ReadBy(wifi.by_station(wifi.changed_loss, None)),
+    _by_station({"type": "string", "examples": ["1%"]}),
+]
 Beacons = Annotated[int | None, ReadBy(wifi.beacons), text_schema(_RATE, "6mbit")]
 EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], ReadBy(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
 

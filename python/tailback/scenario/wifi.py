@@ -237,6 +237,11 @@ def loss(word: object) -> int:
     return int(share * MILLION)
 
 
+def changed_loss(word: object) -> int | None:
+    """Reads the loss rate after a change; `None`: as before."""
+    return None if word is None else loss(word)
+
+
 def mcs(word: object) -> int | dict[str, int]:
     """Reads an MCS index for all stations, or a mapping by station."""
     if isinstance(word, dict) and word:

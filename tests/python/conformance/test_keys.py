@@ -69,7 +69,7 @@ UNTOUCHED = {
 }
 """The keys that no conformance run has. Wi-Fi is compared with recorded runs (`conformance.wifi`)."""
 
-NOT_FOR_KERNELS = ("Wifi", "CellHosts")
+NOT_FOR_KERNELS = ("Wifi", "CellHosts", "SignalChange")
 
 EXPANDED = ("Dumbbell", "ParkingLot", "Star")
 """Short forms, which are plain links when a backend gets them."""
@@ -125,8 +125,9 @@ def touched(document: Mapping[str, Any]) -> Iterator[str]:
 def _of_entry(key: str, entry: Mapping[str, Any]) -> Iterator[str]:
     section = next(section for name, section in KINDS[key].items() if name in entry)
     yield from (f"{section}.{name}" for name in entry)
+    changes = "SignalChange" if section == "Wifi" else "Change"
     for change in entry.get("schedule", ()):
-        yield from (f"Change.{name}" for name in change)
+        yield from (f"{changes}.{name}" for name in change)
 
 
 def all_touched() -> set[str]:

@@ -47,6 +47,10 @@ PLACES: Mapping[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "Wifi": (experiment(links=[CELL, {"ends": ["router", "server"], "rate": "10mbit"}]), ("links", 0)),
     "CellHosts": (experiment(links=[CELL, {"ends": ["router", "server"], "rate": "10mbit"}]), ("links", 0, "wifi")),
     "Change": (experiment(links=[{**LINK, "schedule": [{"at": "1s", "rate": "5mbit"}]}]), ("links", 0, "schedule", 0)),
+    "SignalChange": (
+        experiment(links=[{**CELL, "schedule": [{"at": "1s", "snr": "5dB"}]}, {"ends": ["router", "server"]}]),
+        ("links", 0, "schedule", 0),
+    ),
     "Dumbbell": links({"dumbbell": 1, "rate": "10mbit"}),
     "ParkingLot": links({"parking_lot": 2, "rate": "10mbit"}),
     "Star": links({"star": 2, "rate": "10mbit"}),

@@ -52,6 +52,12 @@ def test_the_losses_are_those_of_the_simulator() -> None:
     assert lost_share(0, 1, -500.0) == pytest.approx(1)
 
 
+def test_of_a_station_whose_signal_changes_it_is_not_said() -> None:
+    keys = "snr: {near: 2dB, far: 2dB}, schedule: [{at: 1s, snr: {far: 30dB}}]"
+    [(_, path, _)] = found(CELL.replace("KEYS", keys))
+    assert path == "links[0].snr.near"
+
+
 @pytest.mark.parametrize("keys", ["distance: {near: 5m, far: 200m}", "snr: {near: 40dB, far: 2dB}"])
 @pytest.mark.parametrize("rate", ["fixed", "minstrel"])
 def test_a_station_out_of_range_is_warned_of_with_what_would_reach_it(keys: str, rate: str) -> None:

@@ -168,6 +168,47 @@ def test_the_signal_falls_with_the_distance_by_30_db_per_decade(scenario: Any) -
     assert near == pytest.approx(4980, abs=30)
 
 
+def test_a_schedule_changes_the_signal_of_the_stations_that_it_names(scenario: Any) -> None:
+    changes = "[{at: 1s, snr: {phone: 3dB}}, {at: 2s, loss: 5%}, {at: 3s, distance: {phone: 3m}, loss: {phone: 0%}}]"
+    client, phone = cell_with(scenario, "snr: 30dB", f"schedule: {changes}")["stations"]
+    assert client["schedule"] == [{"at_ns": 2_000_000_000, "loss_ppm": 50_000}]
+    at_3m = cell_with(scenario, "distance: {phone: 3m}")["stations"][1]["snr_cdb"]
+    assert phone["schedule"] == [
+        {"at_ns": 1_000_000_000, "snr_cdb": 300},
+        {"at_ns": 2_000_000_000, "loss_ppm": 50_000},
+        {"at_ns": 3_000_000_000, "loss_ppm": 0, "snr_cdb": at_3m},
+    ]
+
+
+def test_fades_may_repeat(scenario: Any) -> None:
+    fades = "{every: 8s, changes: [{at: 1s, snr: 3dB}, {at: 2s, snr: 30dB}]}"
+    stations = cell_with(scenario, f"schedule: {fades}")["stations"]
+    times = [change["at_ns"] // 10**9 for change in stations[0]["schedule"]]
+    assert times == [1, 2, 9, 10, 17, 18]
+    assert stations[0]["schedule"] == stations[1]["schedule"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "path", "message"),
+    [
+        ("[{at: 1s, snr: {pone: 3dB}}]", "links[0].schedule[0].snr.pone", "`pone` is not in this cell"),
+        ("[{at: 20s, snr: 3dB}]", "links[0].schedule[0].at", "`20s` is not within the run"),
+        ("[{at: 2s, snr: 3dB}, {at: 1s, snr: 9dB}]", "links[0].schedule[1].at", "before the change above it, at 2s"),
+        ("[{at: 1s}]", "links[0].schedule[0]", "changes nothing"),
+        ("[{at: 1s, snr: 3dB, distance: 9m}]", "links[0].schedule[0].distance", "`client` also has an `snr`"),
+        ("[{at: 1s, rate: 5mbit}]", "links[0].schedule[0].rate", "there is no key `rate` here"),
+        ("[{at: 1s, snr: 3}]", "links[0].schedule[0].snr", "not a signal-to-noise ratio"),
+        ("fade.csv", "links[0].schedule", "the schedule of a cell is a list of changes"),
+        ("{every: 1s}", "links[0].schedule", "is not enough of a schedule"),
+    ],
+)
+def test_a_change_of_a_signal_that_is_wrong_is_refused_at_its_key(schedule: str, path: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(CELL.replace("    loss: 1%", f"    schedule: {schedule}"))
+    finding = refused.value.findings[0]
+    assert (finding.path, message in finding.message) == (path, True), finding
+
+
 def test_edca_parameters_are_those_of_a_station_unless_they_are_given(scenario: Any) -> None:
     hostapd = cell_with(scenario, "edca: {ap: hostapd}")
     assert hostapd["station_edca"] == STATION_EDCA

@@ -1,5 +1,7 @@
 //! Builds the channels and the radios of their hosts from the cells of a scenario.
 
+use std::collections::VecDeque;
+
 use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::HostId;
@@ -8,8 +10,7 @@ use tailback_wifi::driver::{self, HostQueues, Profile, RateControlIn};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::rate::{Chain, Minstrel};
 use tailback_wifi::{
-    AccessCategory, Band, CentiDecibels, ChannelSettings, Edca, FrameSource, Hearing, Loss, Mode,
-    RateControl, Station, StationId,
+    AccessCategory, Band, ChannelSettings, Edca, FrameSource, Hearing, Mode, RateControl, Station, StationId,
 };
 
 use super::disciplines::Unattached;
@@ -21,6 +22,7 @@ use crate::interrupt_mitigation::InterruptMitigation;
 use crate::radio::Radio;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
+use crate::signal::{self, Signal};
 use crate::stacks::Mac80211;
 use crate::topology::{LinkEnd, Topology};
 
@@ -43,6 +45,16 @@ impl RadioPlaces {
     /// The radio of this number in the cell, among those on the channel; 0 is the access point's.
     fn station(self, number: usize) -> StationId {
         StationId(self.first + number as u16)
+    }
+
+    /// The channel of the cell.
+    pub(super) fn channel(self) -> u16 {
+        self.channel
+    }
+
+    /// The access point, and the station of this number among those of the cell.
+    pub(super) fn pair(self, number: usize) -> [StationId; 2] {
+        [self.station(0), self.station(number + 1)]
     }
 
     /// The radio of station `number` of the cell, as its device has it.
@@ -122,6 +134,8 @@ pub struct Air {
     pub draws: Draws,
     /// The host of each radio.
     pub hosts: Vec<HostId>,
+    /// Changes of the signals of stations that are still to come, in the order of time.
+    pub signals: VecDeque<Signal>,
 }
 
 impl Air {
@@ -134,6 +148,14 @@ impl Air {
         let cells: Vec<usize> = (0..scenario.cells.len()).collect();
         let streams = &mut Streams::new(scenario.seed);
         channel(scenario, &cells, streams, Some(sources)).map(|(air, ..)| air)
+    }
+
+    /// Applies the changes of signals that are due at `now`, before any event of the channel at that time.
+    pub fn change_signals(&mut self, now: SimTime) {
+        while let Some(signal) = self.signals.front().filter(|signal| signal.at <= now) {
+            signal.apply(&mut self.channel);
+            self.signals.pop_front();
+        }
     }
 }
 
@@ -187,7 +209,20 @@ fn channel(
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
-    Ok((Air { channel, draws, hosts }, mitigation, completions))
+    let signals = signals(scenario, cells);
+    Ok((Air { channel, draws, hosts, signals }, mitigation, completions))
+}
+
+/// The changes of the signals of some cells on one channel, in the order of time.
+fn signals(scenario: &Scenario, cells: &[usize]) -> VecDeque<Signal> {
+    let places = radio_places(scenario);
+    let of_cell = |&index: &usize| {
+        let (stations, place) = (scenario.cells[index].stations.iter().enumerate(), places[index]);
+        stations.flat_map(move |(number, station)| signal::of_station(station, place.pair(number)))
+    };
+    let mut found: Vec<Signal> = cells.iter().flat_map(of_cell).collect();
+    found.sort_by_key(|signal| signal.at);
+    found.into()
 }
 
 /// The band of some cells on one channel.
@@ -323,9 +358,7 @@ fn link(station: &scenario::Radio, path: &str) -> Result<tailback_wifi::Link, Bu
             ));
         }
     };
-    let fixed = (u64::from(station.loss_ppm) << 32) / 1_000_000;
-    let loss = Loss::new(u32::try_from(fixed).unwrap_or(u32::MAX), station.snr_cdb.map(CentiDecibels));
-    Ok(tailback_wifi::Link { rates, loss })
+    Ok(tailback_wifi::Link { rates, loss: signal::loss(station.loss_ppm, station.snr_cdb) })
 }
 
 /// The guard intervals that rate control may use: the one given, and longer ones.

@@ -10,7 +10,7 @@ use tailback_properties::cases;
 use super::tests::ran;
 use crate::Scenario;
 use crate::example::{cell, chain};
-use crate::scenario::{Change, Offloads, SysctlValue, Trace};
+use crate::scenario::{Change, Offloads, SignalChange, SysctlValue, Trace};
 
 const MS: u64 = 1_000_000;
 
@@ -102,6 +102,11 @@ fn any_change() -> impl Strategy<Value = Change> {
     )
 }
 
+fn any_fade() -> impl Strategy<Value = SignalChange> {
+    let parts = (0_u64..500, prop::option::of(0_u32..1_000_000), prop::option::of(-1000_i32..4000));
+    parts.prop_map(|(at, loss_ppm, snr_cdb)| SignalChange { at_ns: at * MS, loss_ppm, snr_cdb })
+}
+
 fn any_driver() -> impl Strategy<Value = &'static str> {
     prop::sample::select(tailback_wifi::driver::PROFILES.iter().map(|driver| driver.name).collect::<Vec<_>>())
 }
@@ -148,6 +153,7 @@ proptest! {
         (beacons, rts, later) in (any::<bool>(), any::<bool>(), 0..300 * MS),
         (loss, quiet, hidden) in (0_u32..400_000, prop_oneof![Just(0), 0..MS], any::<bool>()),
         corrupt in 0..u64::from(u32::MAX) / 4,
+        mut fades in prop::collection::vec(any_fade(), 0..4),
         seed in any::<u64>(),
     ) {
         let entries: Vec<Entry> = entries.iter().map(|&(kind, up, at, pause, pacing)| {
@@ -163,6 +169,8 @@ proptest! {
         for station in &mut cell.stations {
             station.loss_ppm = loss;
         }
+        fades.sort_by_key(|fade| fade.at_ns);
+        cell.stations[0].schedule = fades;
         for driver in [&mut cell.driver, &mut cell.stations[0].driver] {
             driver.options = [("rx_quiet".to_owned(), quiet)].into();
         }

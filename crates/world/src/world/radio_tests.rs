@@ -2,7 +2,9 @@
 
 use super::tests::{datagrams, ran};
 use super::*;
+use crate::Scenario;
 use crate::example::cell;
+use crate::scenario::SignalChange;
 
 /// The access point's device: the first after the two of the wire.
 const ACCESS_POINT: usize = 2;
@@ -141,4 +143,49 @@ fn a_radio_that_mitigates_interrupts_delays_what_it_receives() {
     assert_eq!(delivered(&[]), (2, 0));
     assert_eq!(delivered(&[("rx_quiet", 500_000)]), (1, 1));
     assert_eq!(delivered(&[("rx_quiet", 500_000), ("rx_longest", 50_000)]), (2, 0));
+}
+
+/// A cell of two stations, of which the first fades at 500 ms, where no mode gets through, until 1 s.
+fn fading(length_ms: u64) -> Scenario {
+    let mut scenario = cell(2, "ath9k", FLOODS);
+    (scenario.duration_ns, scenario.record.interval_ns) = (length_ms * 1_000_000, 10_000_000_000);
+    let station = &mut scenario.cells[0].stations[0];
+    station.snr_cdb = Some(4000);
+    let change =
+        |at_ms: u64, snr| SignalChange { at_ns: at_ms * 1_000_000, loss_ppm: None, snr_cdb: Some(snr) };
+    station.schedule = vec![change(500, -2000), change(1000, 4000)];
+    scenario
+}
+
+#[test]
+fn in_a_fade_nothing_arrives_at_the_station_and_afterwards_as_much_as_before() {
+    let arrived = |length_ms| {
+        let world = ran(&fading(length_ms));
+        [0, 1].map(|flow| datagrams(&world, flow).received)
+    };
+    let [first, faded, last] = [500, 1000, 1500].map(arrived);
+    // What ends on the air in the first instants of the fade is one aggregate of at most 32 MPDUs.
+    assert!(first[0] > 500 && faded[0] - first[0] <= 32, "{first:?} {faded:?}");
+    assert!((last[0] - faded[0]) * 10 > first[0] * 7, "{faded:?} {last:?}");
+    assert!(faded[1] - first[1] > 500, "the other station goes on: {first:?} {faded:?}");
+}
+
+#[test]
+fn a_share_of_lost_mpdus_changes_too() {
+    let arrived = |schedule: Vec<SignalChange>| {
+        let mut scenario = fading(2000);
+        scenario.cells[0].stations[0].schedule = schedule;
+        datagrams(&ran(&scenario), 0).received
+    };
+    let change = SignalChange { at_ns: 0, loss_ppm: Some(1_000_000), snr_cdb: None };
+    assert_eq!(arrived(vec![change]), 0);
+    assert!(arrived(vec![]) > 1000);
+}
+
+#[test]
+fn changes_of_a_signal_that_are_not_in_the_order_of_time_are_an_error() {
+    let mut scenario = fading(1500);
+    scenario.cells[0].stations[0].schedule.reverse();
+    let error = World::build(&scenario).err().unwrap();
+    assert_eq!(error.path, "cells[0].stations[0].schedule");
 }

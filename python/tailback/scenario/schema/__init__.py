@@ -11,7 +11,7 @@ from tailback.scenario.schema.hosts import Host, Nic
 from tailback.scenario.schema.keys import Keys, Measure, json_schema, keys_at
 from tailback.scenario.schema.links import Change, Lan, Link
 from tailback.scenario.schema.traffic import Preset, traffic_tags
-from tailback.scenario.schema.wifi import CellHosts, Wifi
+from tailback.scenario.schema.wifi import CellHosts, SignalChange, Wifi
 
 __all__ = [
     "CellHosts",
@@ -23,6 +23,7 @@ __all__ = [
     "Measure",
     "Nic",
     "Preset",
+    "SignalChange",
     "Wifi",
     "json_schema",
     "keys_at",

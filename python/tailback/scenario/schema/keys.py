@@ -9,7 +9,7 @@ from tailback.scenario.schema.hosts import Host, HostEntry, Nic
 from tailback.scenario.schema.links import Change, Lan, Link
 from tailback.scenario.schema.traffic import Traffic, traffic_tags
 from tailback.scenario.schema.unions import OneOf
-from tailback.scenario.schema.wifi import CellHosts, Wifi
+from tailback.scenario.schema.wifi import CellHosts, SignalChange, Wifi
 from tailback.scenario.shapes import MOST, SHAPES
 from tailback.scenario.values import (
     _WORD,
@@ -234,8 +234,8 @@ def _model_at(loc: tuple[str | int, ...]) -> type[Section] | None:
             return CellHosts
         case ("hosts", _, "nic"):
             return Nic
-        case ("links", _, *_, "schedule", int()):
-            return Change
+        case ("links", _, *tags, "schedule", int()):
+            return SignalChange if "<wifi>" in tags else Change
         case ("hosts" | "links", _) | ("measure",) | ():
             return _MODELS[loc[:1]]
     return None

@@ -49,25 +49,29 @@ class Change(_Impairments):
     state: States = Field([None, None], description="down: packets sent are lost; up: the link works again.")
 
 
+def schedule_schema(changes: JsonSchemaValue, files: list[JsonSchemaValue]) -> JsonSchemaValue:
+    """The JSON Schema of a schedule: a list of changes, one that repeats, or what else may stand for it."""
+    repeated = {
+        "type": "object",
+        "properties": {
+            "every": {"type": "string", "description": "Length of a round.", "examples": ["2s"]},
+            "changes": {"anyOf": [changes, *files], "description": "The changes of each round, or a file."},
+        },
+        "required": ["changes"],
+        "additionalProperties": False,
+    }
+    return {"anyOf": [changes, repeated, *files]}
+
+
 class _WithShortForms:
     """The JSON Schema of a schedule, which may be written in short."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        changes = handler(core)
-        files = [
+        files: list[JsonSchemaValue] = [
             {"type": "string", "examples": ["path.csv"]},
             {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 2, "maxItems": 2},
         ]
-        repeated = {
-            "type": "object",
-            "properties": {
-                "every": {"type": "string", "description": "Length of a round.", "examples": ["2s"]},
-                "changes": {"anyOf": [changes, *files], "description": "The changes of each round, or a file."},
-            },
-            "required": ["changes"],
-            "additionalProperties": False,
-        }
-        return {"anyOf": [changes, repeated, *files]}
+        return schedule_schema(handler(core), files)
 
 
 Schedule = Annotated[list[Change], _WithShortForms()]

@@ -2,11 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tailback.scenario import defaults
+from tailback.scenario.schema.links import schedule_schema
 from tailback.scenario.values import (
     Beacons,
+    ChangedLoss,
     Distance,
     Drivers,
     EdcaBySide,
@@ -18,6 +22,7 @@ from tailback.scenario.values import (
     Section,
     Snr,
     Streams,
+    Time,
     Width,
 )
 
@@ -40,6 +45,31 @@ class CellHosts(Section):
     stations: Annotated[list[Name], Field(min_length=1)] = Field(
         description="The stations, which reach each other through the access point.", examples=[["client"]]
     )
+
+
+class SignalChange(Section):
+    """A change of the signals of stations during the run; stations without a new value keep theirs."""
+
+    at: Time = Field(description="Time of the change, since the start of the run.")
+    snr: Snr = Field(defaults.SNR, validate_default=True, description="New signal-to-noise ratio; or by station.")
+    distance: Distance = Field(
+        defaults.DISTANCE, validate_default=True, description="New distance to the access point; or by station."
+    )
+    loss: ChangedLoss = Field(None, validate_default=True, description="New share of MPDUs lost; or by station.")
+
+    def changed(self, station: str) -> bool:
+        """Whether it changes anything of this station."""
+        return any(each.of(station) is not None for each in (self.snr, self.distance, self.loss))
+
+
+class _Repeating:
+    """The JSON Schema of a list of changes, which may repeat."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return schedule_schema(handler(core), [])
+
+
+SignalSchedule = Annotated[list[SignalChange], _Repeating()]
 
 
 class Wifi(Section):
@@ -90,6 +120,9 @@ class Wifi(Section):
         defaults.DISTANCE,
         validate_default=True,
         description="Distance to the access point, such as 10m, which determines the SNR; or by station.",
+    )
+    schedule: SignalSchedule = Field(
+        [], description="Changes of the signals during the run, sorted by time, such as a fade; or a list that repeats."
     )
     channel: Name | None = Field(None, description="Cells with the same name share the channel.")
     hidden: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(

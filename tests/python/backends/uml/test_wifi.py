@@ -126,6 +126,19 @@ def test_udp_saturates_a_radio_as_in_the_simulator(
     assert ppdus[ppdus.t > 0.5].mpdus.mode()[0] == options.get("subframes", 32)
 
 
+def test_a_fade_is_that_of_the_simulator(uml: Uml, scenario: Make) -> None:
+    given = with_cell(scenario, [udp(50_000_000)])
+    (station,) = given["cells"][0]["stations"]
+    fade = [{"at_ns": 4 * SECOND // 10, "snr_cdb": -2000}, {"at_ns": 7 * SECOND // 10, "snr_cdb": 4000}]
+    station |= {"snr_cdb": 4000, "schedule": fade}
+    for result in (run(uml, given), simulated(given)):
+        air = result.tables["wifi"].to_arrow().to_pandas()
+        faded = air[(air.t > 0.4) & (air.t < 0.7)]
+        assert faded.received.sum() == 0 and len(faded) > 5
+        before, after = (air[(air.t > start) & (air.t < start + 0.3)].received.sum() for start in (0.1, 0.7))
+        assert min(before, after) > 900, (before, after)
+
+
 def test_a_file_that_names_its_kernel_runs(uml: Uml, scenario: Make) -> None:
     given = with_cell(scenario, [udp(1_000_000)]) | {"kernel": uml.kernel.manifest.name, "duration_ns": SECOND // 10}
     given["traffic"][0]["stop_ns"] = SECOND // 10
