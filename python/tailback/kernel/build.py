@@ -231,11 +231,16 @@ def _header(patch: Path) -> str:
 
 
 def check_patches(patches: Sequence[Path], version: str) -> None:
-    """Raises `KernelMissing` if a feature is for other versions."""
+    """Raises `KernelMissing` if all patches of a feature are for other versions."""
+    by_feature: dict[str, list[Path]] = {}
     for patch in patches:
-        if (feature := WITH.search(_header(patch))) and not is_needed(patch, version):
-            since = "".join(f"Linux {major}.{minor} or newer" for _, major, minor in SPAN.findall(_header(patch)))
-            raise KernelMissing(f"Linux {version} cannot have `{feature[1]}`\n  hint: it needs {since}: --version 7.3")
+        if feature := WITH.search(_header(patch)):
+            by_feature.setdefault(feature[1], []).append(patch)
+    for name, its in by_feature.items():
+        if not any(is_needed(patch, version) for patch in its):
+            spans = SPAN.findall("".join(_header(patch) for patch in its))
+            since = "".join(f"Linux {major}.{minor} or newer" for _, major, minor in spans)
+            raise KernelMissing(f"Linux {version} cannot have `{name}`\n  hint: it needs {since}: --version 7.3")
 
 
 def _compiled_version(recipe: Recipe, ours: Path, folder: Path, say: Say) -> str:

@@ -1,5 +1,5 @@
-"""Files to start with: experiments; a congestion control, in Python or as a kernel module, with an experiment and a
-test.
+"""Files to start with: experiments; a congestion control, in Python, as a kernel module or as a BPF program, with an
+experiment and a test.
 """
 
 from __future__ import annotations
@@ -23,6 +23,13 @@ MODULE = {
     "test_{name}.py": "test.py.txt",
 }
 """The files of a kernel module."""
+
+BPF = {
+    "{name}.bpf.c": "program.c.txt",
+    "{name}.yaml": "control.yaml.txt",
+    "test_{name}.py": "test.py.txt",
+}
+"""The files of a BPF program."""
 
 EXPERIMENTS = {
     "home-link": "a home behind a 20/5 Mbit/s line: RRUL with the modem's own queue, fq_codel and cake",
@@ -52,7 +59,7 @@ RESERVED = frozenset(
         "volatile", "while", "beta",
     }
 )  # fmt: skip
-"""Names that mean something else in a module."""
+"""Names that mean something else in C."""
 
 
 class NotStarted(Exception):
@@ -70,12 +77,23 @@ def control(name: str, folder: Path) -> list[Path]:
 
 def module(name: str, folder: Path) -> list[Path]:
     """Writes the files of a kernel module `tcp_NAME.c` to `folder`. Files that exist are never overwritten."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", name) or name in RESERVED:
+    _check_in_c(name, 15)
+    return _control(name, folder, MODULE, {"KIND": "module", "FILE": f"tcp_{name}.c"})
+
+
+def program(name: str, folder: Path) -> list[Path]:
+    """Writes the files of a BPF program `NAME.bpf.c` to `folder`. Files that exist are never overwritten."""
+    # The kernel knows it as bpf_NAME, which has 15 characters at most.
+    _check_in_c(name, 11)
+    return _control(name, folder, BPF, {"KIND": "bpf", "FILE": f"{name}.bpf.c"})
+
+
+def _check_in_c(name: str, longest: int) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > longest or name in RESERVED:
         raise NotStarted(
             f"`{name}` cannot be the name of a congestion control in C\n"
-            "  hint: up to 15 small letters, digits and `_`: mine, my_reno"
+            f"  hint: up to {longest} small letters, digits and `_`: mine, my_reno"
         )
-    return _control(name, folder, MODULE, {"KIND": "module", "FILE": f"tcp_{name}.c"})
 
 
 def _control(name: str, folder: Path, templates: Mapping[str, str], more: Mapping[str, str]) -> list[Path]:

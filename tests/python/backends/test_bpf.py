@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from backends.test_modules import headers, refusal, run, scenario_of
-from tailback import scenario
+from tailback import scenario, starters
 from tailback.backends import RunFailed, Unsuitable
 from tailback.backends.linux import suitable
 from tailback.backends.linux.job import job_of
@@ -107,6 +107,15 @@ def test_a_program_that_is_reno_gives_the_windows_of_reno(tmp_path: Path, includ
     said = [re.fullmatch(r"(\d+) acks, HZ 1000, seconds ([0-3]), cwnd \d+", line) for line in found.notes["module_log"]]
     assert [int(line[1]) for line in said if line] == list(range(100, 100 * len(said) + 1, 100))
     assert len(said) > 10
+
+
+@pytest.mark.usefixtures("headers")
+def test_the_program_to_start_with_gives_the_windows_of_reno(tmp_path: Path) -> None:
+    program, *_ = starters.program("mine", tmp_path)
+    theirs = run(scenario_of(tmp_path, f"{{bpf: {program.name}}}")).tables["tcp_info"].to_arrow()
+    ours = run(scenario_of(tmp_path, "reno")).tables["tcp_info"].to_arrow()
+    for column in ("t", "snd_cwnd", "snd_ssthresh"):
+        assert theirs[column].to_pylist() == ours[column].to_pylist()
 
 
 CURVE = """\
@@ -248,9 +257,12 @@ def loads_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("loads_programs")
-@pytest.mark.parametrize("example", ["aimd", "cubic"])
+@pytest.mark.parametrize("example", ["aimd", "cubic", "fresh"])
 def test_the_kernel_of_this_machine_accepts_the_examples_and_forgets_them(tmp_path: Path, example: str) -> None:
-    shutil.copy(EXAMPLES / f"{example}.bpf.c", tmp_path)
+    if example == "fresh":
+        starters.program(example, tmp_path)
+    else:
+        shutil.copy(EXAMPLES / f"{example}.bpf.c", tmp_path)
     programs = bpf.compiled(scenario_of(tmp_path, f"{example}.bpf.c"))
     [name] = programs
     with bpf.registered(programs):

@@ -32,6 +32,21 @@ def test_a_new_module_is_a_control_of_its_name(tmp_path: Path) -> None:
         starters.module("while", tmp_path)
 
 
+def test_a_new_bpf_program_has_a_name_that_the_kernel_can_hold(tmp_path: Path) -> None:
+    starters.program("my_reno", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my_reno.bpf.c", "my_reno.yaml", "test_my_reno.py"]
+    runs = scenario.load(tmp_path / "my_reno.yaml").runs()
+    assert [(source.name, source.language) for source in runs[0].scenario.controls] == [("my_reno.bpf.c", "bpf")]
+    assert "$" not in runs[0].scenario.controls[0].text
+    with pytest.raises(starters.NotStarted, match="up to 11"):
+        starters.program("twelve_chars", tmp_path)
+
+
+def test_one_control_is_named() -> None:
+    for words in ((), ("--bpf", "mine", "--module", "mine")):
+        assert "name one control" in in_process("new", "cc", *words, status=2).stderr
+
+
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("mine")
     with pytest.raises(starters.NotStarted, match="exists"):

@@ -80,6 +80,9 @@ impl Ring {
             return Err(io::Error::last_os_error());
         }
         let ring = Self { socket, memory: memory.cast(), next: 0 };
+        // A child that starts a program would have the ring, too, and user-mode Linux miscounts what holds its pages.
+        // SAFETY: the mapping that was just made.
+        checked(unsafe { libc::madvise(memory, BLOCKS * BLOCK, libc::MADV_DONTFORK) })?;
         ring.listen()?;
         Ok(ring)
     }

@@ -27,13 +27,22 @@ def cc(
         str | None,
         typer.Option("--module", metavar="NAME", help="A kernel module, tcp_NAME.c.", show_default=False),
     ] = None,
+    bpf: Annotated[
+        str | None,
+        typer.Option("--bpf", metavar="NAME", help="A BPF program, NAME.bpf.c.", show_default=False),
+    ] = None,
 ) -> None:
     """Write a congestion control of your own (Reno, to be changed), an experiment with it and CUBIC, and a test."""
     from tailback.cli import show
 
-    if (python is None) == (module is None):
-        raise starters.NotStarted("name one control\n  hint: tailback new cc --python mine, or --module mine")
-    show.paths(starters.control(python, Path()) if python else starters.module(str(module), Path()))
+    kinds = [(python, starters.control), (module, starters.module), (bpf, starters.program)]
+    named = [(name, write) for name, write in kinds if name is not None]
+    if len(named) != 1:
+        raise starters.NotStarted(
+            "name one control\n  hint: tailback new cc --python mine, --module mine or --bpf mine"
+        )
+    name, write = named[0]
+    show.paths(write(name, Path()))
 
 
 def _experiment(kind: str) -> Callable[..., None]:

@@ -108,6 +108,23 @@ def test_the_patches_of_a_feature_are_for_kernels_with_it_and_an_older_version_i
         BUILD.check_patches(having, "6.12.117")
 
 
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("6.1.192", ["0013-um-register-sets-that-stay.patch"]),
+        ("6.12.117", ["0012-um-clock-without-system-calls.patch", "0013-um-register-sets-that-stay.patch"]),
+        ("7.3.4", ["0012-um-clock-without-system-calls.patch"]),
+    ],
+)
+def test_a_version_has_a_feature_with_those_of_its_patches_that_are_for_it(
+    tmp_path: Path, version: str, names: list[str]
+) -> None:
+    ours = checkout.part("kernel")
+    without, having = (BUILD.patches_of(Recipe(package_of(tmp_path), "mine", of), ours) for of in ((), ("programs",)))
+    BUILD.check_patches(having, version)
+    assert [patch.name for patch in having if patch not in without and BUILD.is_needed(patch, version)] == names
+
+
 def package_of(tmp_path: Path) -> Package:
     (tmp_path / "linux-source-6.12.tar.xz").write_bytes(b"an archive")
     return Package(tmp_path / "linux-source-6.12.tar.xz")

@@ -113,6 +113,14 @@ def test_a_run_with_programs_repeats_to_the_byte(uml: Uml, tmp_path: Path) -> No
     assert fetched["reported"]["bytes"] == 140_000
 
 
+def test_packets_are_captured_while_programs_start(uml: Uml, tmp_path: Path) -> None:
+    flow = {"tcp": "client -> server", "name": "flow", "stop": "2s"}
+    words = "sh -c 'for n in 1 2 3; do sleep 0.5; done'"
+    result = run(uml, of_file(tmp_path, flow, command(words), measure={"pcap": ["client", "server"]}))
+    assert list(result.captures) == ["client", "server"]
+    assert all(len(content) > 100_000 for content in result.captures.values())
+
+
 def test_a_host_sees_names_folders_and_devices_of_its_own(uml: Uml, tmp_path: Path) -> None:
     looks = "cat /etc/hosts; ls -d /sys/class/net/l*; id -un; pwd; date +%Y; cat; echo $MODE; touch /dev/shm/x; ls /tmp"
     words = f"sh -c '{looks}'"
