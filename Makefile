@@ -263,6 +263,9 @@ $(VENV)/.dependencies: $(VENV)/.python pyproject.toml
 	    scripts/install.sh $(BIN) --requirement $(VENV)/dependencies.txt
 	@touch $@
 
+# Nobody debugs jemalloc, and only its position-independent library is linked: its make would compile the other one, too.
+JEMALLOC := MAKEFLAGS="C_OBJS= EXTRA_CFLAGS=-g0"
+
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time. Not
 # stripped: the guard of performance names functions. With the agent, if it is built: the wheel of the tests carries it,
 # and would otherwise be linked anew.
@@ -270,8 +273,8 @@ AGENT = $$(PYTHONPATH=python $(BIN)/python -c 'from tailback.kernel import find_
 $(VENV)/.extension: $(VENV)/.python pyproject.toml $(RUST) $(PROFILES)
 	@scripts/prerequisites.sh >/dev/null
 	@echo "building and installing tailback; the first time this takes a few minutes"
-	@scripts/timed.sh package scripts/profiled.sh fast env TAILBACK_AGENT="$(AGENT)" $(PIP) install --no-deps --no-build-isolation \
-	    --config-settings build-args="--strip false" --editable .
+	@scripts/timed.sh package scripts/profiled.sh fast env $(JEMALLOC) TAILBACK_AGENT="$(AGENT)" \
+	    $(PIP) install --no-deps --no-build-isolation --config-settings build-args="--strip false" --editable .
 	@touch $@
 
 # For the tests it is built first. To link the extension anew takes longer than all else that they build.
