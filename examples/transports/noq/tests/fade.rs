@@ -30,7 +30,8 @@ impl Fade {
     }
 
     fn ran(self, captured: Option<&str>) -> Report {
-        let cell = Wifi::new(20, 1).snr(30.0).snr_from(BEGINS, self.snr_db).snr_from(BEGINS + self.length, 30.0);
+        let cell =
+            Wifi::new(20, 1).snr(30.0).snr_from(BEGINS, self.snr_db).snr_from(BEGINS + self.length, 30.0);
         let plan = Plan::new(self.seed, self.recovered() + SECOND)
             .host("client")
             .host("router")
