@@ -142,14 +142,15 @@ impl Device {
             return;
         }
         let Some(packet) = self.put_into_ring(packet, context) else { return };
-        if self.way != Way::PastIfEmpty || !is_busy(&self.nic, &self.wire) {
-            self.transmit_otherwise(packet, context);
-        } else if let Some(Root::Default(root)) = &mut self.root {
+        if self.way == Way::PastIfEmpty
+            && is_busy(&self.nic, &self.wire)
+            && let Some(Root::Default(root)) = &mut self.root
+        {
             root.put(packet, context.now, &mut context.effects);
             self.process_effects(context);
             self.await_room(context);
         } else {
-            self.enqueue_behind_ring(packet, context);
+            self.transmit_otherwise(packet, context);
         }
     }
 

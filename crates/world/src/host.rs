@@ -18,10 +18,11 @@ use crate::world::World;
 /// from its credit, that need not wait until it is settled, unless the socket is still to be charged for the segments of a
 /// train.
 #[inline(never)]
-pub(crate) fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
+fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
     if let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
         && truesize > 0
-        && !(context.segmented.is_empty() && sockets.credit_at_rest(sender, truesize))
+        && !(context.segmented.is_empty()
+            && sockets.tcp_if_there(sender).is_some_and(|socket| socket.endpoint.credit_at_rest(truesize)))
     {
         context.credit(sender, truesize);
     }

@@ -227,11 +227,9 @@ impl Sockets {
         for_tcp!(&self.all[id.0 as usize].transport, socket => socket.uncounted, Bytes::ZERO)
     }
 
-    /// Credits the socket for packets of so much memory if nothing follows from that. False and nothing if something does.
-    #[inline(always)]
-    pub(crate) fn credit_at_rest(&mut self, id: SocketId, truesize: u32) -> bool {
+    /// Credits a socket of UDP for packets of so much memory if nobody waits for room in it. False and nothing otherwise.
+    pub(crate) fn credit_datagrams_at_rest(&mut self, id: SocketId, truesize: u32) -> bool {
         match &mut self.all[id.0 as usize].transport {
-            Transport::Tcp(socket) => socket.endpoint.credit_at_rest(truesize),
             Transport::Udp(socket) | Transport::Endpoint(socket) => socket.credit_at_rest(truesize),
             _ => false,
         }

@@ -7,7 +7,6 @@ use tailback_units::{Bytes, SimTime};
 
 use crate::conversation::{Conversation, Sampled};
 use crate::endpoints::{Arrival, Port, SendError};
-use crate::host::complete;
 use crate::world::World;
 use crate::{Event, RunError, Watch};
 
@@ -90,8 +89,12 @@ impl World {
         let size = size.ok_or(SendError::TooLong { most })?;
         let World { sockets, network, context, .. } = self;
         let device = &mut network.devices[sockets.udp(port.0).device.index()];
-        if device.wire.next_departure <= context.now {
-            complete(device, sockets, context);
+        // What has left by now is credited at once, if nobody waits for that.
+        if device.wire.next_departure <= context.now
+            && let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
+            && !sockets.credit_datagrams_at_rest(sender, truesize)
+        {
+            context.credit(sender, truesize);
         }
         if self.sockets.udp(port.0).is_full() && !self.has_room(port.0) {
             return Err(SendError::WouldBlock(data));
