@@ -370,3 +370,28 @@ fn a_steered_flow_has_the_window_that_was_set_and_keeps_it_after_a_loss() {
     run.step(12, None, second).unwrap();
     assert!(run.is_over());
 }
+
+#[test]
+fn the_buffer_of_a_datagram_comes_back_to_its_sender_when_it_has_arrived() {
+    /// Sends one datagram.
+    struct One {
+        buffer: Option<Vec<u8>>,
+        came_back: Rc<RefCell<Vec<Vec<u8>>>>,
+    }
+    impl Endpoint for One {
+        fn receive(&mut self, _now: Duration, _datagram: Received<'_>) {}
+        fn transmit(&mut self, _now: Duration) -> Option<Outgoing> {
+            self.buffer.take().map(Outgoing::new)
+        }
+        fn returned(&mut self, buffer: Vec<u8>) {
+            self.came_back.borrow_mut().push(buffer);
+        }
+        fn timeout(&mut self) -> Option<Duration> {
+            None
+        }
+    }
+    let came_back = Rc::default();
+    let sender = One { buffer: Some(vec![3; 700]), came_back: Rc::clone(&came_back) };
+    let (_, arrivals) = ran(&plan(Link::new(10_000_000, 4 * MS)), sender);
+    assert_eq!((arrivals.len(), came_back.take()), (1, vec![vec![3; 700]]));
+}
