@@ -101,6 +101,7 @@ impl Sender {
     }
 
     /// Arms the tail loss probe if the state allows one. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
+    #[inline]
     pub(crate) fn schedule_loss_probe(&mut self, rto: Rto) -> bool {
         if !self.allows_loss_probe() {
             return false;

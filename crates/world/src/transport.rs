@@ -45,6 +45,7 @@ impl BesideSockets<'_> {
     }
 
     /// Sets the alarm of a receiving socket after data was taken to be read at once: nobody is to be woken.
+    #[inline]
     pub(crate) fn handle_alarm(self, socket: &mut TcpSocket<ReceiveOnly>, id: SocketId) {
         let BesideSockets { context, timers, .. } = self;
         debug_assert!(!socket.endpoint.has_pending_events(), "there is nothing else");

@@ -279,6 +279,7 @@ impl Receiver {
     }
 
     /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
+    #[inline]
     fn delay_ack(&mut self, now: SimTime) {
         // Before the first data there is no delay: a FIN is then acknowledged at the next tick.
         let mut ato = self.ack.ato;
