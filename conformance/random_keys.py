@@ -120,14 +120,15 @@ def _schedule(draw: Draw, place: Place) -> list[dict[str, Any]] | dict[str, Any]
     return {"every": "350ms", "changes": changes} if draw.happens(0.3) else changes
 
 
-def _fades(draw: Draw, place: Place) -> list[dict[str, Any]]:
+def _fades(draw: Draw, place: Place) -> list[dict[str, Any]] | dict[str, Any]:
     found = [mapping(draw, place, SignalChange) for _ in range(draw.one((1, 2, 3)))]
     for change in found:
         if len(change) < 2:
             change["snr"] = draw.one(("0dB", "10dB", "30dB"))
         if "snr" in change and draw.happens(0.9):
             change.pop("distance", None)
-    return [{**change, "at": at} for change, at in zip(found, ("80ms", "150ms", "320ms"), strict=False)]
+    changes = [{**change, "at": at} for change, at in zip(found, ("80ms", "150ms", "320ms"), strict=False)]
+    return {"every": "350ms", "changes": changes} if draw.happens(0.3) else changes
 
 
 def _impairment(*words: str) -> Rule:
