@@ -237,8 +237,13 @@ class _Reading:
 
 
 def _asks_for(problem: Problem, removed: Collection[Loc]) -> bool:
-    """Whether the hint is to add a key that is there, with an invalid value."""
-    return any(problem.loc[:-1] == loc[:-1] and problem.hint.startswith(f"add `{loc[-1]}:") for loc in removed if loc)
+    """Whether the hint is to add a key, or to give a value, that is there and invalid."""
+    return any(
+        (problem.loc[:-1] == loc[:-1] and problem.hint.startswith(f"add `{loc[-1]}:"))
+        or (problem.loc == loc[: len(problem.loc)] and problem.hint.startswith("give a new value"))
+        for loc in removed
+        if loc
+    )
 
 
 def _without_invalid(tree: Node, loc: Loc) -> Node:

@@ -487,6 +487,20 @@ def test_an_invalid_value_is_not_reported_as_absent_too(refusal: Refusal) -> Non
     assert "need a size" not in said
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        "{ends: [router, server], rate: 1gbit, schedule: [{at: 4s, rate: x}]}",
+        "{wifi: {ap: router, stations: [server]}, standard: 802.11n, width: 20MHz, mcs: 7,"
+        " schedule: [{at: 4s, snr: {server: x}}]}",
+    ],
+)
+def test_a_change_whose_value_is_invalid_is_not_said_to_change_nothing(link: str, refusal: Refusal) -> None:
+    said = refusal(f"links: [{{ends: [client, router]}}, {link}]\ntraffic: [{{tcp: client -> server}}]\nduration: 9s\n")
+    assert "`x` is not a" in said
+    assert "changes nothing" not in said
+
+
 def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(registry: Registry) -> None:
     text = GOOD.replace("rate: 1gbit", "rate: fast").replace("[router, server]", "[router, sever]")
     text = text.replace("stop: 35s", "stop: 3s").replace("200ms", "200").replace("title", "titel")
