@@ -5,7 +5,7 @@
 //!
 //! Fairness therefore holds only within a queue: a flow alone on one queue gets as much as ten flows on another. Queue
 //! n is class n + 1. Deviations: `queues` is an option here and a property of the device in Linux; all queues share one
-//! ring.
+//! ring; a packet that finds the device idle is enqueued, where Linux lets it bypass a discipline of a queue.
 
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};

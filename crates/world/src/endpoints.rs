@@ -4,8 +4,9 @@
 //! send_datagram() ── a UDP socket of a host ── its device … the network … ── deliver ── Arrival
 //! advance(until)   every event up to the first instant at which an endpoint is to be told something, or to `until`
 //! ```
-//! The world knows nothing of what they send. Here is what it keeps for them; `stepping.rs` has the calls. Whoever drives it calls [`World::advance_to`](crate::World::advance_to), then hands what has happened to
-//! the endpoints, then sends what they give, at the same instant, and so on: nobody is called back.
+//! The world knows nothing of what they send. Here is what it keeps for them; `stepping.rs` has the calls. Whoever drives it
+//! calls [`World::advance_to`](crate::World::advance_to), then hands what has happened to the endpoints, then sends what they
+//! give, at the same instant, and so on: nobody is called back.
 //!
 //! Each endpoint has a UDP socket with the send buffer of Linux, which refuses a datagram while it is full
 //! (`socket/udp.rs`). A datagram is delivered at once; there is no receive buffer that could overflow, because an endpoint
