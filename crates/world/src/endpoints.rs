@@ -15,6 +15,7 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{Ecn, SocketId};
+use tailback_record::{Name, Record};
 use tailback_units::{Delays, SimTime, Span};
 
 use crate::Event;
@@ -59,6 +60,16 @@ pub(crate) struct Pair {
     pub(crate) delays: Delays,
 }
 
+impl Pair {
+    /// Counts the one-way delay of a datagram of `flow` with those that are alike.
+    #[inline]
+    pub(crate) fn count_delay(&mut self, delay: Span, flow: Name, now: SimTime, record: &mut Record) {
+        let delay_ns = delay.as_nanos().cast_signed();
+        let over = |cell| record.delays.get_or_insert_default().push(delays_row(&cell, flow));
+        self.delays.count(now, delay_ns, over);
+    }
+}
+
 /// What is to be told to endpoints.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
@@ -73,13 +84,15 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    pub(crate) fn add(&mut self, sockets: [SocketId; 2], name: &str, most: u32) {
+    /// Adds a pair. Its place among them.
+    pub(crate) fn add(&mut self, sockets: [SocketId; 2], name: &str, most: u32) -> usize {
         self.pairs.push(Pair {
             name: name.to_owned(),
             ports: sockets.map(Port),
             most,
             delays: Delays::default(),
         });
+        self.pairs.len() - 1
     }
 
     pub(crate) fn is_told_nothing(&self) -> bool {
@@ -103,16 +116,6 @@ impl Endpoints {
             self.pause = Some(until);
             context.wake_at(until, Event::Pause);
         }
-    }
-
-    /// Counts the one-way delay of a datagram with those that are alike.
-    pub(crate) fn count_delay(&mut self, socket: SocketId, delay: Span, context: &mut Context) {
-        let flow = context.journal.conversation(socket);
-        let Some(pair) = self.pairs.iter_mut().find(|pair| pair.ports[1].0 == socket) else { return };
-        let rows = &mut context.journal.record.delays;
-        let delay_ns = delay.as_nanos().cast_signed();
-        let over = |cell| rows.get_or_insert_default().push(delays_row(&cell, flow));
-        pair.delays.count(context.now, delay_ns, over);
     }
 
     /// Records the delays that are still to be recorded.

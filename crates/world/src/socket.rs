@@ -15,7 +15,7 @@ use crate::{ConversationId, DeviceId, Event};
 
 pub(crate) use draws::{Drawing, NoDraws};
 pub(crate) use echo::EchoSocket;
-pub(crate) use udp::{SEND_BUFFER, UdpSocket};
+pub(crate) use udp::{EndpointSocket, SEND_BUFFER, UdpSocket};
 
 /// One end of a conversation.
 pub(crate) struct Socket {
@@ -31,7 +31,7 @@ pub(crate) enum Transport {
     Receiver(Box<TcpSocket<ReceiveOnly>>),
     Udp(Box<UdpSocket>),
     /// Of UDP, for an endpoint outside of the world.
-    Endpoint(Box<UdpSocket>),
+    Endpoint(Box<EndpointSocket>),
     /// Sends echo requests.
     Echo(Box<EchoSocket>),
     /// None: it only receives.
@@ -227,14 +227,6 @@ impl Sockets {
         for_tcp!(&self.all[id.0 as usize].transport, socket => socket.uncounted, Bytes::ZERO)
     }
 
-    /// Credits a socket of UDP for packets of so much memory if nobody waits for room in it. False and nothing otherwise.
-    pub(crate) fn credit_datagrams_at_rest(&mut self, id: SocketId, truesize: u32) -> bool {
-        match &mut self.all[id.0 as usize].transport {
-            Transport::Udp(socket) | Transport::Endpoint(socket) => socket.credit_at_rest(truesize),
-            _ => false,
-        }
-    }
-
     /// The socket of TCP with this number, if it is there and may send data.
     #[inline]
     pub(crate) fn tcp_if_there(&mut self, id: SocketId) -> Option<&mut TcpSocket> {
@@ -248,8 +240,19 @@ impl Sockets {
     #[inline]
     pub(crate) fn udp(&mut self, id: SocketId) -> &mut UdpSocket {
         match &mut self.all[id.0 as usize].transport {
-            Transport::Udp(socket) | Transport::Endpoint(socket) => socket,
+            Transport::Udp(socket) => socket,
+            Transport::Endpoint(socket) => &mut socket.udp,
             _ => not_of_kind(id, "UDP"),
+        }
+    }
+
+    /// A socket that is known to be one of an endpoint outside of the world, and its conversation.
+    #[inline]
+    pub(crate) fn endpoint(&mut self, id: SocketId) -> (ConversationId, &mut EndpointSocket) {
+        let socket = &mut self.all[id.0 as usize];
+        match &mut socket.transport {
+            Transport::Endpoint(endpoint) => (socket.conversation, endpoint),
+            _ => not_of_kind(id, "endpoint"),
         }
     }
 }

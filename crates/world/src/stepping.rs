@@ -5,8 +5,9 @@ use tailback_packet::{Ecn, Packet, Payload, SocketId};
 use tailback_record::EndpointsRow;
 use tailback_units::{Bytes, SimTime};
 
-use crate::conversation::{Conversation, Sampled};
+use crate::conversation::Sampled;
 use crate::endpoints::{Arrival, Port, SendError};
+use crate::socket::EndpointSocket;
 use crate::world::World;
 use crate::{Event, RunError, Watch};
 
@@ -84,32 +85,37 @@ impl World {
         ecn: Ecn,
         departure: Option<SimTime>,
     ) -> Result<(), SendError> {
-        let most = self.endpoints.most(port);
+        let World { sockets, network, context, endpoints, conversations, .. } = self;
+        let (conversation, EndpointSocket { udp, pair }) = sockets.endpoint(port.0);
+        let most = endpoints.pairs[*pair].most;
         let size = u32::try_from(data.len()).ok().filter(|&size| size <= most);
         let size = size.ok_or(SendError::TooLong { most })?;
-        let World { sockets, network, context, .. } = self;
-        let device = &mut network.devices[sockets.udp(port.0).device.index()];
+        let device = &mut network.devices[udp.device.index()];
         // What has left by now is credited at once, if nobody waits for that.
         if device.wire.next_departure <= context.now
             && let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
-            && !sockets.credit_datagrams_at_rest(sender, truesize)
+            && !(sender == port.0 && udp.credit_at_rest(truesize))
         {
             context.credit(sender, truesize);
         }
-        if self.sockets.udp(port.0).is_full() && !self.has_room(port.0) {
-            return Err(SendError::WouldBlock(data));
+        if udp.is_full() {
+            return match self.has_room(port.0) {
+                true => self.send_datagram(port, data, ecn, departure),
+                false => Err(SendError::WouldBlock(data)),
+            };
         }
-        let now = self.context.now;
-        let mut packet = self.sockets.udp(port.0).datagram(size, Payload::Content { sent: now, data }, now);
+        let now = context.now;
+        let mut packet = context.spare_box();
+        *packet = udp.datagram(size, Payload::Content { sent: now, data }, now);
         packet.ecn = ecn;
         packet.departure = departure.map_or(now, |at| at.max(now));
         if is_first(port.0)
-            && let Sampled::Datagrams(counts) = &mut self.conversation_of(port.0).sampled
+            && let Sampled::Datagrams(counts) = &mut conversations[conversation.0 as usize].sampled
         {
             counts.sent += 1;
         }
-        let packet = self.context.in_box(packet);
-        self.network.originate(packet, &mut self.context);
+        context.enters(&packet, 1);
+        device.forward(packet, context);
         self.settle();
         Ok(())
     }
@@ -136,18 +142,17 @@ impl World {
     pub(crate) fn arrived_at_endpoint(&mut self, mut packet: Box<Packet>) {
         let Payload::Content { sent, data } = &mut packet.payload else { return };
         let (sent, data) = (*sent, std::mem::take(data));
+        let World { sockets, context, endpoints, conversations, .. } = self;
         if !is_first(packet.to) {
-            let delay = self.context.now.since(sent);
-            self.conversation_of(packet.to).datagram_arrived(Bytes(data.len() as u64), delay);
-            self.endpoints.count_delay(packet.to, delay, &mut self.context);
+            let delay = context.now.since(sent);
+            let (conversation, socket) = sockets.endpoint(packet.to);
+            let conversation = &mut conversations[conversation.0 as usize];
+            conversation.datagram_arrived(Bytes(data.len() as u64), delay);
+            let (pair, record) = (&mut endpoints.pairs[socket.pair], &mut context.journal.record);
+            pair.count_delay(delay, conversation.name, context.now, record);
         }
-        self.endpoints.arrived.push_back(Arrival { port: Port(packet.to), ecn: packet.ecn, data });
-        self.context.keep_box(packet);
-    }
-
-    fn conversation_of(&mut self, socket: SocketId) -> &mut Conversation {
-        let conversation = self.sockets.conversation(socket);
-        &mut self.conversations[conversation.0 as usize]
+        endpoints.arrived.push_back(Arrival { port: Port(packet.to), ecn: packet.ecn, data });
+        context.keep_box(packet);
     }
 }
 

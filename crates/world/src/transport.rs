@@ -257,8 +257,8 @@ impl World {
                     }
                 }
                 Transport::Endpoint(socket) => {
-                    if socket.credit(truesize) {
-                        self.network.devices[socket.device.index()].awaiting_credit -= 1;
+                    if socket.udp.credit(truesize) {
+                        self.network.devices[socket.udp.device.index()].awaiting_credit -= 1;
                         self.endpoints.writable.push_back(id);
                     }
                 }

@@ -1,6 +1,6 @@
 //! The sockets of a conversation, by what carries it.
 
-use tailback_packet::{HostId, IPV4_HEADER, SocketId, UDP_HEADER};
+use tailback_packet::{HostId, IPV4_HEADER, SocketId, UDP_HEADER, conversation_hash};
 use tailback_traffic::{Carrier, Connections, Machine, Purpose, Traffic};
 use tailback_units::SimTime;
 
@@ -8,7 +8,7 @@ use super::{Builder, Connection, tos};
 use crate::connection::ServerRole;
 use crate::conversation::{Conversation, Sampled};
 use crate::scenario::{Numbered, TrafficPath};
-use crate::socket::{EchoSocket, SEND_BUFFER, Socket, Transport, UdpSocket};
+use crate::socket::{EchoSocket, EndpointSocket, SEND_BUFFER, Socket, Transport, UdpSocket};
 use crate::{BuildError, ConversationId, DeviceId, Event, TimerId};
 
 /// Bytes of an ICMP or UDP header.
@@ -199,12 +199,12 @@ impl Builder<'_> {
         self.check_path([from, to], place.path)?;
         let max = self.path_mtu(from, to).min(self.path_mtu(to, from)) - IPV4_HEADER - UDP_HEADER;
         let sockets = place.pair(0);
+        let pair = self.world.endpoints.add(sockets, traffic.name(), max);
         for (socket, ends) in sockets.into_iter().zip([[from, to], [to, from]]) {
             let device = self.first_hop(ends[0], ends[1], place.path)?;
-            let made = udp_socket(socket, ends, device, (traffic.dscp(), sndbuf));
-            self.push_socket(socket, place, Transport::Endpoint(Box::new(made)));
+            let udp = udp_socket(socket, ends, device, (traffic.dscp(), sndbuf));
+            self.push_socket(socket, place, Transport::Endpoint(Box::new(EndpointSocket { udp, pair })));
         }
-        self.world.endpoints.add(sockets, traffic.name(), max);
         Ok(())
     }
 
@@ -241,6 +241,7 @@ fn udp_socket(
         peer_host: HostId(to),
         device,
         tos: tos(dscp),
+        flow_hash: conversation_hash(socket, SocketId(socket.0 ^ 1)),
         send_buffer: sndbuf.map_or(SEND_BUFFER, |asked| 2 * asked),
         unsent: 0,
         blocked: false,

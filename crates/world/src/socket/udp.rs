@@ -5,7 +5,7 @@
 //! ```
 //! The send buffer limits what a flood can queue above a Wi-Fi card or behind a shaper on its own host.
 
-use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER, conversation_hash};
+use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, QueueLength, SocketId, UDP_HEADER};
 use tailback_units::SimTime;
 
 use crate::DeviceId;
@@ -29,6 +29,8 @@ pub(crate) struct UdpSocket {
     pub(crate) device: DeviceId,
     /// Type-of-service octet of its packets.
     pub(crate) tos: u8,
+    /// Hash of their headers.
+    pub(crate) flow_hash: u32,
     pub(crate) send_buffer: u64,
     /// Memory of datagrams that have not left the host.
     pub(crate) unsent: u64,
@@ -43,6 +45,7 @@ impl UdpSocket {
     }
 
     /// A datagram with `size` bytes of data; the socket is charged for it.
+    #[inline]
     pub(crate) fn datagram(&mut self, size: u32, payload: Payload, now: SimTime) -> Packet {
         let (from, to) = (self.socket, SocketId(self.socket.0 ^ 1));
         let ip_length = IPV4_HEADER + UDP_HEADER + size;
@@ -57,10 +60,10 @@ impl UdpSocket {
             segments: 1,
             ecn: Ecn::NotEct,
             tos: self.tos,
-            flow_hash: conversation_hash(from, to),
+            flow_hash: self.flow_hash,
             truesize,
             charged: true,
-            queue_length: tailback_packet::QueueLength::NONE,
+            queue_length: QueueLength::NONE,
             enqueued: now,
             departure: now,
             payload,
@@ -83,6 +86,14 @@ impl UdpSocket {
         self.blocked &= !woken;
         woken
     }
+}
+
+/// The socket of an endpoint outside of the world.
+#[derive(Debug)]
+pub(crate) struct EndpointSocket {
+    pub(crate) udp: UdpSocket,
+    /// The place of its pair among those of endpoints.
+    pub(crate) pair: usize,
 }
 
 /// Kernel memory of a datagram: a head of the small-head cache or of a power of two, and its `sk_buff`.
