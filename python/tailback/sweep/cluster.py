@@ -108,8 +108,9 @@ class ClusterExecutor(Struct, frozen=True):
         while True:
             future = self.client.submit(run_task, task, key=key)
             future.add_done_callback(lambda _: progress.over.set())
-            while not progress.over.wait(LOOK_S) and self.client.status == "running":
-                pass
+            while not progress.over.wait(LOOK_S):
+                if self.client.status != "running":
+                    raise _scheduler_lost()
             try:
                 return _result(future, progress)
             except TimeoutError:
@@ -192,9 +193,8 @@ def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
     if progress.cancelled:
         future.cancel()
         raise RunCancelled("cancelled")
-    if not future.done():
-        raise _scheduler_lost()
     try:
+        # A worker may be lost with the result of a run that was over: then another one does it, while this waits.
         return future.result(RESULT_S)
     except KilledWorker as lost:
         hint = "look at the memory limit of the workers and at their logs"

@@ -148,6 +148,26 @@ def test_a_sweep_that_loses_a_worker_gives_the_same_bytes_as_a_local_one(
     assert len(open_results(tmp_path / "there").runs) == 12
 
 
+def test_a_run_whose_worker_is_lost_with_its_result_is_done_by_another(
+    dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim, result = dask.worker(), cluster._result
+    lost: list[Any] = []
+
+    def after_loss(future: "Future[Any]", progress: Any) -> Any:
+        if not lost:
+            lost.append(future.key)
+            victim.kill()
+            until(lambda: not future.done())
+            dask.worker()
+        return result(future, progress)
+
+    monkeypatch.setattr(cluster, "_result", after_loss)
+    there = swept(file, tmp_path / "there", dask.address)
+    assert [outcome.status for outcome in there.outcomes] == ["ok"] * 12
+    assert len(lost) == 1
+
+
 def test_a_run_whose_result_does_not_arrive_is_submitted_again(
     dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
