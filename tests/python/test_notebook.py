@@ -18,11 +18,15 @@ ROOT = Path(__file__).parents[2]
 def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The cells of code after running all of them."""
     folder = tmp_path_factory.mktemp("notebook")
+    temporary = folder / "tmp"
+    temporary.mkdir()
     # All files of the Jupyter kernel go into the folder of the test.
     environment = {**os.environ, "HOME": str(folder), "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
+    environment["TMPDIR"] = str(temporary)
     command = [sys.executable, str(ROOT / "scripts" / "notebook.py"), str(folder / "run.ipynb")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=GENEROUS_S, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert not list(temporary.glob("*/")), "it leaves its results"
     found: list[dict[str, Any]] = json.loads((folder / "run.ipynb").read_text())["cells"]
     return [cell for cell in found if cell["cell_type"] == "code"]
 
