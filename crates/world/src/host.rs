@@ -21,8 +21,7 @@ use crate::world::World;
 fn complete(device: &mut Device, sockets: &mut Sockets, context: &mut Context) {
     if let Some((sender, truesize)) = device.complete_to_credit(context.now, context)
         && truesize > 0
-        && !(context.segmented.is_empty()
-            && sockets.tcp_if_there(sender).is_some_and(|socket| socket.endpoint.credit_at_rest(truesize)))
+        && !(context.segmented.is_empty() && sockets.credit_at_rest(sender, truesize))
     {
         context.credit(sender, truesize);
     }

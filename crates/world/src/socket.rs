@@ -236,6 +236,17 @@ impl Sockets {
         }
     }
 
+    /// Credits a socket for packets of so much memory if nothing follows from it. False and nothing otherwise.
+    #[inline]
+    pub(crate) fn credit_at_rest(&mut self, id: SocketId, truesize: u32) -> bool {
+        match &mut self.all[id.0 as usize].transport {
+            Transport::Tcp(socket) => socket.endpoint.credit_at_rest(truesize),
+            Transport::Udp(socket) => socket.credit_at_rest(truesize),
+            Transport::Endpoint(socket) => socket.udp.credit_at_rest(truesize),
+            _ => false,
+        }
+    }
+
     /// A socket that is known to be one of UDP that sends.
     #[inline]
     pub(crate) fn udp(&mut self, id: SocketId) -> &mut UdpSocket {
