@@ -133,9 +133,10 @@ def _never_steady(run: Measured) -> Iterator[Caution]:
         values = ", ".join(f"{thirds[name][third]:.4g}" for third in THIRDS)
         off = f", its mean at least {_off(biases[name])}" if name in biases else ""
         said.append(f"{noun} was {values} {unit} in the first, middle and last third of the window{off}")
-    at = max(run.found["steady_not_before_s"].values())
     text = f"never steady in this window: {'; '.join(said)}"
-    yield Caution("never-steady", "warning", text, _longer(run, at), round(max(map(_spread, _of(thirds, unsteady))), 6))
+    ended = run.courses["goodput_mbps"].ended_s if "goodput_mbps" in unsteady else None
+    hint = _longer(run, max(run.found["steady_not_before_s"].values())) if ended is None else _shorter(ended)
+    yield Caution("never-steady", "warning", text, hint, round(max(map(_spread, _of(thirds, unsteady))), 6))
 
 
 def _of(thirds: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> list[list[float]]:
@@ -159,6 +160,14 @@ def _longer(run: Measured, at: float) -> str:
     return (
         f"run longer: it is not steady before {known}. Let the window begin then and the run last {2 * at:.0f} s "
         "(`duration`, `measure.warmup`, and `stop` of the traffic), and see whether this warning has gone"
+    )
+
+
+def _shorter(ended: float) -> str:
+    """What would be steady where the traffic ends before the window."""
+    return (
+        f"the traffic ended at about {ended:.4g} s and the window goes on: let the run end with it "
+        f"(`duration: {ended:.4g}s`), or let the traffic last"
     )
 
 

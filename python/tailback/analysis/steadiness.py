@@ -49,6 +49,12 @@ SLOWS = 0.8
 BACK = 0.25
 """A step back between sixths of the window by this share of the whole way: the series does not head one way."""
 
+FAINT = 1e-3
+"""Goodput below this share of the greatest is none: an answer to who has ended."""
+
+QUIET = 0.1
+"""Without goodput for this share of the window at its end, the traffic has ended."""
+
 THIRDS = ("first", "middle", "last")
 
 
@@ -96,7 +102,18 @@ class Course(Struct, frozen=True):
     def bias(self) -> float | None:
         """By how much at least the mean is off; `None` if it does not head one way."""
         last = self.thirds[-1]
-        return float(self.inside.mean()) / last - 1 if last > 0 and self._heads_one_way() else None
+        told = last > 0 and self.ended_s is None and self._heads_one_way()
+        return float(self.inside.mean()) / last - 1 if told else None
+
+    @property
+    def ended_s(self) -> float | None:
+        """When the traffic ended, if that is well before the window does."""
+        values = self.inside
+        active = np.flatnonzero(values > FAINT * values.max()) if self.name == "goodput_mbps" else ()
+        after = int(active[-1]) + 1 if len(active) else len(values)
+        if len(values) - after < QUIET * len(values) or after == len(values):
+            return None
+        return (self.settling.start_ns + (self.settling.begin + after) * self.settling.bin_ns) / NANOSECONDS
 
     def _heads_one_way(self) -> bool:
         """Whether it climbs or falls throughout: no step between two sixths goes far the other way."""

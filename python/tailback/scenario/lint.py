@@ -100,6 +100,7 @@ def _warnings(case: Case) -> Iterator[Mistake]:
         root = case.device(device).root
         assert root is not None
         yield from _no_room(case, device, root)
+        yield from _short_burst(case, device, root)
         yield from _lossy_netem(case, device, root)
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
@@ -219,6 +220,16 @@ def _no_room(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
         )
         remedy = f"give it a limit of at least a frame of {frame} bytes, or one packet"
         yield Mistake("nothing-passes", "warning", ("qdiscs", device), text, remedy)
+
+
+def _short_burst(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
+    """A token bucket that a full-sized frame does not fit into. [linux-6.12 sch_tbf.c tbf_enqueue]"""
+    for stage in root.tree:
+        burst, frame = (case.option(stage, "burst") if stage.kind == "tbf" else None), case.frame(device)
+        if burst is not None and burst < frame and case.crossing(device):
+            text = f"the bucket of `tbf` holds {size_word(burst)}, less than one full-sized frame: it drops data"
+            remedy = f"give it a `burst` of {frame} bytes or more: as its rate times 1 to 10 ms"
+            yield Mistake("nothing-passes", "warning", ("qdiscs", device), text, remedy)
 
 
 def _lossy_netem(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:

@@ -133,6 +133,8 @@ def test_traffic_over_tcp_is_what_has_a_congestion_control(kind: str) -> None:
     [
         # What goes back, a child, a filter that takes everything, and one whose class is no leaf.
         ("s -> r: bfifo limit 30b", "nothing-passes"),
+        ("r -> s: tbf rate 9mbit burst 100b latency 50ms", "nothing-passes"),
+        ('r -> s: "prio; class 1 | tbf rate 9mbit burst 100b latency 50ms"', "nothing-passes"),
         ('s -> r: "htb; class 10 rate 10mbit"', "htb-unshaped"),
         ('r -> s: "htb; class 10 rate 10mbit; filter from s flowid 10"', "htb-unshaped"),
         ('r -> s: "htb; class 1 rate 9mbit; class 10 parent 1 rate 1mbit; filter all flowid 1"', "htb-unshaped"),
