@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tailback.analysis.groups import grouped
 from tailback.analysis.table import Columns, Table, frame
-from tailback.analysis.window import NANOSECONDS, Window, until
+from tailback.analysis.window import NANOSECONDS, Window, nanoseconds, until
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,9 @@ DECIMALS = 6
 """Decimal places of reported values (1 bit/s, 1 ns), few enough to hide rounding differences between machines."""
 
 Samples = npt.NDArray[np.float64]
+
+PATIENCE_MS = 1000.0
+"""An echo request without an answer for this long, and for the longest round-trip time, is lost."""
 
 
 def goodput(flows: Columns, window: Window, bin_ns: int, lives: Mapping[str, Window] | None = None) -> dict[str, float]:
@@ -113,6 +116,18 @@ def bin_width_ns(duration_ns: int, interval_ns: int) -> int:
 def ping_samples(ping: Columns, window: Window) -> Samples:
     """Round-trip times in ms of the echo requests that were sent in the window and answered."""
     return known(window.samples(ping).numbers("rtt_ms"))
+
+
+def ping_loss(ping: Columns, window: Window) -> float | None:
+    """The share in % of the echo requests of the window that were not answered. One counts if it was sent a second before
+    the end of the window, or the longest round-trip time if that is more: what was sent later may be under way. `None`
+    if none was sent before.
+    """
+    inside = window.samples(ping)
+    rtts = inside.numbers("rtt_ms")
+    wait_ms = max(PATIENCE_MS, known(rtts).max(initial=0.0))
+    sent = rtts[nanoseconds(inside) < window.end_ns - wait_ms * 1e6]
+    return float(100.0 * np.isnan(sent).mean()) if len(sent) else None
 
 
 def ping_samples_by_name(ping: Columns, window: Window) -> dict[str, Samples]:

@@ -284,6 +284,18 @@ METRICS: dict[str, Metric] = by_name(
             better="low", sampling="process",
         ),
         Metric(
+            "ping loss", "ping_loss", "%", ("ping",), metrics.ping_loss, "[rfc6673 §4.1]", values.ping_loss,
+            (
+                Number(
+                    "ping loss", "ping_loss", heading=Heading(3.7, needless=0.0), test="permutation",
+                    bounds=("ping loss",), label="Ping loss",
+                ),
+            ),
+            word="ping_loss", better="low", most=100.0,
+            rank="network",
+            form="number",
+        ),
+        Metric(
             "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings,
             form="of each",
         ),

@@ -52,6 +52,12 @@ def ping(run: Measured) -> Percentiles | None:
     return metrics.percentiles(metrics.ping_samples(run.tables["ping"], run.window)) if "ping" in run.tables else None
 
 
+def ping_loss(run: Measured) -> float | None:
+    """The share of requests of all pings together that were not answered, in percent."""
+    share = metrics.ping_loss(run.tables["ping"], run.window) if "ping" in run.tables else None
+    return None if share is None else round(share, 6)
+
+
 def pings(run: Measured) -> dict[str, Any] | None:
     """Ping times of each ping, if there are several."""
     if "ping" not in run.tables or len(run.tables["ping"].words("ping").present()) < 2:

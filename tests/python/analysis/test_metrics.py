@@ -12,6 +12,7 @@ from tailback.analysis import (
     jain_index,
     marks,
     percentiles,
+    ping_loss,
     ping_samples,
     retransmits,
     tcp_rtt_samples,
@@ -73,6 +74,18 @@ def test_throughput_in_wide_bins_adds_up_the_narrow_ones() -> None:
 def test_a_last_bin_that_reaches_past_the_window_is_left_out() -> None:
     table = throughput_bins(flows((2.4, "a", 1)), Window(SECOND, 2500 * MS), SECOND)
     assert table["t"].tolist() == [2.0]
+
+
+def test_pings_without_an_answer_are_lost_except_those_that_may_be_under_way() -> None:
+    sent = [0.9, 1.0, 1.2, 1.4, 1.6, 2.5]
+    rtts = [None, 1.0, None, 2.0, 3.0, None]
+    ping = pd.DataFrame({"t": sent, "rtt_ms": rtts})
+    assert ping_loss(ping, WINDOW) == 25.0
+    # An answer took 1.5 s, so that one sent at 1.6 s may be under way.
+    assert ping_loss(
+        pd.DataFrame({"t": sent, "rtt_ms": [None, 1500.0, None, 2.0, None, None]}), WINDOW
+    ) == pytest.approx(100 / 3)
+    assert ping_loss(ping, Window(2400 * MS, 3000 * MS)) is None
 
 
 def test_lost_pings_are_no_samples() -> None:
