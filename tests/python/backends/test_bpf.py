@@ -411,6 +411,39 @@ def test_the_kernel_of_this_machine_accepts_the_examples_and_forgets_them(tmp_pa
     assert name not in bpf._available()
 
 
+CLAMPED = """
+#define TCP_LEVEL 6
+
+SEC("struct_ops/mine_init")
+void BPF_PROG(mine_init, struct sock *sk)
+{
+	int value = 20;
+	char name[16];
+
+	bpf_getsockopt(sk, TCP_LEVEL, 13, name, sizeof(name));
+	bpf_setsockopt(sk, TCP_LEVEL, TCP_BPF_SNDCWND_CLAMP, &value, sizeof(value));
+}
+"""
+
+
+def clamped(folder: Path) -> Scenario:
+    """A program for a kernel and the simulator alike: of the headers of libbpf it has the macros, of the types all."""
+    program = (RENO % ("", CLAMPED, "")).replace("\t.ssthresh", "\t.init = (void *)mine_init,\n\t.ssthresh")
+    (folder / "mine.bpf.c").write_text(program)
+    return scenario_of(folder, "{bpf: mine.bpf.c}")
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_for_a_kernel_sets_the_same_options_here(tmp_path: Path) -> None:
+    assert max(windows(run(clamped(tmp_path)))) == 20
+
+
+@pytest.mark.usefixtures("loads_programs")
+def test_the_kernel_of_this_machine_accepts_a_program_that_sets_options(tmp_path: Path) -> None:
+    with bpf.registered(bpf.compiled(clamped(tmp_path))):
+        assert "bpf_mine" in bpf._available()
+
+
 @pytest.mark.usefixtures("loads_programs")
 def test_a_program_that_the_kernel_refuses_is_shown_with_its_reason(tmp_path: Path) -> None:
     wild = "*(volatile __u32 *)(ack + 4ULL) = 1;"
