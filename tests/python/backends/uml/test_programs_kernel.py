@@ -86,8 +86,8 @@ def test_a_host_sends_no_packet_that_nobody_asked_for(kernel: Uml, tmp_path: Pat
 
 
 BUSY = """
-import os, subprocess, threading, time
-threads = [threading.Thread(target=lambda: [time.sleep(0.001) for _ in range(50)]) for _ in range(5)]
+import os, select, subprocess, threading, time
+threads = [threading.Thread(target=lambda: [select.select([], [], [], 0.001) for _ in range(50)]) for _ in range(5)]
 for thread in threads:
     thread.start()
 for _ in range(20):
