@@ -1141,7 +1141,7 @@ SHOWN tb_u32 tailback_call_5(void *socket, tb_u32 op, const struct tailback_fact
 		}
 		break;
 	case TAILBACK_MIN_TSO_SEGS:
-		found = CALL_SEGS_OF_SKB(ops, sk);
+		found = SEGS_OF_SKB(ops) ? CALL_SEGS_OF_SKB(ops, sk) : namespace.ipv4.sysctl_tcp_min_tso_segs;
 		break;
 	case TAILBACK_CONG_CONTROL: {
 		struct rate_sample sample = rate_sample_of(argument, facts);

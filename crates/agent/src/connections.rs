@@ -22,7 +22,10 @@ use crate::sys::{self, child};
 use crate::table::Table;
 use crate::tcp_info::{COLUMNS, Sample};
 
+const TCPDIAG_GETSOCK: u16 = 18;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// Length of the name of a socket in a request.
+const SOCKET_ID: usize = 48;
 /// The groups that hear of TCP sockets that go, of IPv4 and of IPv6, as bits.
 const DESTROYED: u32 = 1 << 0 | 1 << 2;
 /// All states but LISTEN, TIME_WAIT, CLOSE and those of requests.
@@ -170,20 +173,14 @@ impl Connections {
     fn seen_by(&mut self, place: usize) -> io::Result<Vec<(Seen, bool)>> {
         let Watched { diag, gone, .. } = &self.hosts[place];
         let mut found = Vec::new();
-        for family in [libc::AF_INET, libc::AF_INET6] {
-            sys::send(diag, &request(family))?;
-            loop {
-                let length = sys::receive(diag, &mut self.buffer)?;
-                let more = netlink::read_as(SOCK_DIAG_BY_FAMILY, &self.buffer[..length], &mut |message| {
-                    found.extend(seen(message).map(|seen| (seen, false)));
-                });
-                match more {
-                    Ok(netlink::Dump::GoesOn) => {}
-                    Ok(netlink::Dump::Ended) => break,
-                    // A kernel without IPv6 has no such sockets.
-                    Err(_) if family == libc::AF_INET6 => break,
-                    Err(error) => return Err(error),
-                }
+        sys::send(diag, &request())?;
+        loop {
+            let length = sys::receive(diag, &mut self.buffer)?;
+            let more = netlink::read_as(TCPDIAG_GETSOCK, &self.buffer[..length], &mut |message| {
+                found.extend(seen(message).map(|seen| (seen, false)));
+            })?;
+            if more == netlink::Dump::Ended {
+                break;
             }
         }
         while let Some(length) = child::receive_at_once(gone, &mut self.buffer)? {
@@ -290,13 +287,15 @@ fn watched(host: usize) -> io::Result<Watched> {
     Ok(Watched { host, diag: open()?, gone })
 }
 
-/// A request for the TCP sockets of a family.
-fn request(family: libc::c_int) -> Vec<u8> {
+/// A request for the TCP sockets of both families. The newer kind of request is for one: the kernel would go through all
+/// that it has room for twice.
+fn request() -> Vec<u8> {
     let wanted = [INFO, VEGAS, MEMORY].map(|attribute| 1_u8 << (attribute - 1)).iter().sum();
-    let mut body = vec![family as u8, libc::IPPROTO_TCP as u8, wanted, 0];
+    let mut body = vec![0, 0, 0, wanted];
+    body.extend([0; SOCKET_ID]);
     body.extend(CONNECTED.to_ne_bytes());
-    body.extend([0; 48]);
-    netlink::message(SOCK_DIAG_BY_FAMILY, netlink::REQUEST_AND_DUMP, &body)
+    body.extend([0; 4]);
+    netlink::message(TCPDIAG_GETSOCK, netlink::REQUEST_AND_DUMP, &body)
 }
 
 /// What a message says of a socket; `None` if that is too little, as of one in TIME_WAIT.

@@ -17,6 +17,26 @@ MAP = re.compile(r"\bBPF_MAP_TYPE_(?!SK_STORAGE\b)(?P<kind>\w+)")
 FUNCTION = re.compile(r"\bBPF_PROG\(\s*(?P<name>\w+)\s*(?:,(?P<arguments>[^)]*))?\)")
 MEMBER = re.compile(r"\.(?P<member>\w+)\s*=\s*(?:\(\s*void\s*\*\s*\)\s*)?&?(?P<name>\w+)")
 
+CALL = re.compile(r"\bbpf_(?P<verb>[sg]et)sockopt\s*\([^,;]*,\s*(?P<level>\w+)\s*,\s*(?P<option>\w+)\s*,")
+OPTIONS: Mapping[str, frozenset[str]] = {
+    "set": frozenset({"TCP_CONGESTION", "TCP_BPF_IW", "TCP_BPF_SNDCWND_CLAMP", "SO_MAX_PACING_RATE"}),
+    "get": frozenset({"TCP_CONGESTION", "TCP_MAXSEG", "SO_MAX_PACING_RATE"}),
+}
+"""Options of sockets that mean the same here as on a kernel (kernel/module/bpf/tailback_options.c)."""
+NAME = re.compile(r"(?:SO|IP|IPV6|TCP|SK)_[A-Z_]+")
+NEAREST: Mapping[str, str] = {
+    "SO_SNDBUF": "give the flow `sndbuf` in the experiment",
+    "SO_RCVBUF": "give the flow `rcvbuf` in the experiment",
+    "SO_RCVLOWAT": "give the flow `rcvlowat` in the experiment",
+    "TCP_MAXSEG": "give the flow `mss` in the experiment",
+    "TCP_NOTSENT_LOWAT": "give the flow `notsent_lowat` in the experiment",
+    "TCP_BPF_RTO_MIN": "set `net.ipv4.tcp_rto_min_us` of the host in the experiment",
+    "TCP_RTO_MAX_MS": "set `net.ipv4.tcp_rto_max_ms` of the host in the experiment",
+    "TCP_BPF_DELACK_MAX": "do without it: receivers are the simulator's own",
+    "IP_TOS": "give the flow `dscp` in the experiment",
+    "IPV6_TCLASS": "give the flow `dscp` in the experiment",
+}
+
 STRUCT = re.compile(r"^struct tcp_congestion_ops \{(?P<members>.*?)^\}", re.MULTILINE | re.DOTALL)
 POINTER = re.compile(r"\(\*(?P<name>\w+)\)\s*\((?P<arguments>[^)]*)\);")
 
@@ -46,6 +66,12 @@ def check(source: Source, header: str, version: str) -> None:
         hint = "leave the one to run; the simulator registers no second one"
         raise _refused(source, text, controls[1].start(), f"it has {len(controls)} controls", hint)
     _check_arguments(source, text, _declared(header), version)
+    _check_options(source, text)
+
+
+def has_options(source: Source) -> bool:
+    """Whether it is a program that asks for options of sockets."""
+    return source.is_bpf and re.search(r"\bbpf_[sg]etsockopt\b", source.text) is not None
 
 
 def own_functions(text: str) -> Iterator[str]:
@@ -69,6 +95,27 @@ def _check_arguments(source: Source, text: str, declared: Mapping[str, Sequence[
             what = f"`{member['member']}` of Linux {version} has the arguments ({', '.join(known)})"
             hint = f"write BPF_PROG({', '.join([member['name'], *known])})"
             raise _refused(source, text, function.start(), what, hint)
+
+
+def _check_options(source: Source, text: str) -> None:
+    for call in CALL.finditer(text):
+        verb, option = call["verb"], call["option"]
+        if NAME.fullmatch(option) and option not in OPTIONS[verb]:
+            what = f"the simulator cannot {verb} `{option}` by bpf_{verb}sockopt"
+            has = ", ".join(sorted(OPTIONS[verb]))
+            raise _refused(source, text, call.start(), what, NEAREST.get(option, f"do without it; it has {has}"))
+    for member in MEMBER.finditer(text):
+        found = _body(text, member["name"]) if member["member"] == "release" else None
+        if found is not None and (called := re.search(r"\bbpf_[sg]etsockopt\b", text[slice(*found)])):
+            what = f"`release` must not call {called[0]}, as on a kernel"
+            raise _refused(source, text, found[0] + called.start(), what, "call it in `init`")
+
+
+def _body(text: str, name: str) -> tuple[int, int] | None:
+    """Where a function begins and ends."""
+    begun = re.search(rf"\bBPF_PROG\(\s*{name}\b", text)
+    ended = None if begun is None else re.compile(r"^\}", re.MULTILINE).search(text, begun.end())
+    return None if begun is None or ended is None else (begun.start(), ended.end())
 
 
 def _declared(header: str) -> dict[str, list[str]]:

@@ -30,12 +30,14 @@ OURS = (GLUE, ABI)
 GLUE_OBJECT = "glue.o"
 
 BPF = "tailback_bpf.c"
+OPTIONS = "tailback_options.c"
 SCRIPT = "struct_ops.lds"
 OURS_OF_BPF = (
     *OURS, "vmlinux.h", "bpf_tracing_net.h", "bpf/bpf_helpers.h", "bpf/bpf_tracing.h", "bpf/bpf_core_read.h",
-    BPF, SCRIPT,
+    BPF, OPTIONS, SCRIPT,
 )  # fmt: skip
-"""The last two: what stands for the loader of a program, and where the linker lays its controls."""
+"""The last three: what stands for the loader of a program, its options of sockets, and where the linker lays its
+controls."""
 
 FLAGS = ("-fPIC", "-ffreestanding", "-g1", "-D__DISABLE_EXPORTS", "-fno-tree-loop-distribute-patterns")
 """Beside the kernel's: position-independent code, lines for messages, and no loops turned into calls of themselves."""
@@ -133,13 +135,15 @@ class _Build:
         self._write(ours)
         (self.folder / "shown.map").write_text(SHOWN, encoding="utf-8")
         own = self.folder / self.source.name
-        if own.name in (*OURS, BPF, "shown.map"):
+        if own.name in (*OURS, BPF, OPTIONS, "shown.map"):
             raise ModuleRefused(f"`{own.name}` is the name of a file of tailback\n  hint: rename it")
         own.write_text(self.source.text, encoding="utf-8")
         mine = [f"-DTAILBACK_OWN_{name}" for name in bpf_program.own_functions(self.source.text)]
         objects = [self._object(own, "-DMODULE", "-I.", f"-I{self.headers.controls}", *mine), glue]
         if self.source.is_bpf:
             objects.append(self._object(self.folder / BPF))
+        if bpf_program.has_options(self.source):
+            objects.append(self._object(self.folder / OPTIONS))
         for _ in range(MAX_ROUNDS):
             errors = self._linked(objects)
             missing = list(dict.fromkeys(found["symbol"] for found in UNDEFINED.finditer(errors)))

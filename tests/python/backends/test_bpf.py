@@ -14,7 +14,7 @@ import pytest
 
 from backends.test_modules import headers, refusal, run, scenario_of
 from tailback import scenario, starters
-from tailback.backends import RunFailed, Unsuitable
+from tailback.backends import RunFailed, RunResult, Unsuitable
 from tailback.backends.linux import suitable
 from tailback.backends.linux.job import job_of
 from tailback.backends.netns import bpf
@@ -211,6 +211,144 @@ def test_what_no_program_of_the_simulator_can_do_is_refused_with_its_line(tmp_pa
     )
 
 
+# What a program of init does with options of its socket, and what it prints of them.
+STARTS = """
+static char fallback[TCP_CA_NAME_MAX] = "reno";
+SEC("struct_ops/mine_init")
+void BPF_PROG(mine_init, struct sock *sk)
+{
+	char name[TCP_CA_NAME_MAX];
+	int value = 0;
+
+	%s
+}
+"""
+
+
+def starting(folder: Path, text: str, control: str = "") -> Scenario:
+    """A program with these statements in `init`, which both ends of a connection begin with."""
+    program = RENO % ('#include "bpf_tracing_net.h"', STARTS % text, control)
+    (folder / "mine.bpf.c").write_text(program.replace("\t.ssthresh", "\t.init = (void *)mine_init,\n\t.ssthresh"))
+    return scenario_of(folder, "{bpf: mine.bpf.c}")
+
+
+def windows(result: RunResult) -> list[int]:
+    return [int(value) for value in result.tables["tcp_info"].to_arrow()["snd_cwnd"].to_pylist() if value is not None]
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_that_falls_back_to_reno_leaves_the_flow_to_it(tmp_path: Path) -> None:
+    text = """
+	bpf_getsockopt(sk, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+	bpf_getsockopt(sk, SOL_TCP, TCP_MAXSEG, &value, sizeof(value));
+	bpf_printk("%s, mss %d", name, value);
+	value = bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, fallback, sizeof(fallback));
+	bpf_getsockopt(sk, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+	bpf_printk("%s, %d", name, value);"""
+    never = 'tcp_sk(sk)->snd_cwnd = 1; bpf_printk("called");'
+    found = run(starting(tmp_path, text, never))
+    assert found.notes["module_log"] == 2 * ["bpf_mine, mss 1448", "reno, 0"]
+    assert windows(found) == windows(run(scenario_of(tmp_path, "reno")))
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_control_that_was_chosen_by_a_program_cannot_choose_another(tmp_path: Path) -> None:
+    text = """
+	value = bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, fallback, sizeof(fallback));
+	bpf_printk("away %d", value);
+	__builtin_memcpy(name, "bpf_mine", 9);
+	value = bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+	bpf_printk("back %d", value);"""
+    # The second call begins `init` again, whose own calls are refused: EBUSY.
+    found = run(starting(tmp_path, text)).notes["module_log"]
+    assert found == 2 * ["away 0", "away -16", "back -16", "back 0"]
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_sets_its_first_window_and_the_largest(tmp_path: Path) -> None:
+    text = """
+	value = 4;
+	value = bpf_setsockopt(sk, SOL_TCP, TCP_BPF_IW, &value, sizeof(value));
+	bpf_printk("%d, cwnd %u", value, tcp_sk(sk)->snd_cwnd);
+	value = 20;
+	value = bpf_setsockopt(sk, SOL_TCP, TCP_BPF_SNDCWND_CLAMP, &value, sizeof(value));
+	bpf_printk("%d, %d", value, (int)bpf_setsockopt(sk, SOL_TCP, TCP_BPF_IW, &value, 2));"""
+    late = """int value = 9;
+	static int told;
+
+	if (!told++)
+		bpf_printk("late %d", (int)bpf_setsockopt(sk, SOL_TCP, TCP_BPF_IW, &value, sizeof(value)));"""
+    found = run(starting(tmp_path, text, late))
+    assert found.notes["module_log"] == [*2 * ["0, cwnd 4", "0, -22"], "late -22"]
+    assert max(windows(found)) == 20 < max(windows(run(scenario_of(tmp_path, "reno"))))
+
+
+PACED = """
+SEC("struct_ops/mine_control")
+void BPF_PROG(mine_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	tcp_sk(sk)->snd_cwnd = 100;
+	sk->sk_pacing_rate = sk->sk_max_pacing_rate;
+}
+"""
+LIMIT = """
+	value = 1000000;
+	value = bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value));
+	bpf_printk("%d", value);"""
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_that_paces_itself_limits_its_rate(tmp_path: Path) -> None:
+    starting(tmp_path, LIMIT)
+    text = (tmp_path / "mine.bpf.c").read_text().replace('\nSEC(".struct_ops")', PACED + '\nSEC(".struct_ops")')
+    (tmp_path / "mine.bpf.c").write_text(
+        text.replace(".cong_avoid = (void *)mine_avoid", ".cong_control = (void *)mine_control")
+    )
+    found = run(scenario_of(tmp_path, "{bpf: mine.bpf.c}"))
+    assert found.notes["module_log"] == ["0", "0"]
+    # Pacing counts data: 100 kB in 100 ms.
+    assert found.tables["flows"].to_arrow().to_pandas().bytes.median() == pytest.approx(1e5, rel=0.02)
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bpf_setsockopt(sk, SOL_SOCKET, SO_SNDBUF, &value, sizeof(value));", "give the flow `sndbuf`"),
+        ("bpf_setsockopt(sk, SOL_TCP, TCP_NODELAY, &value, sizeof(value));", "line 21: the simulator cannot set"),
+        ("bpf_getsockopt(sk, SOL_TCP, TCP_BPF_IW, &value, sizeof(value));", "the simulator cannot get `TCP_BPF_IW`"),
+    ],
+)
+def test_an_option_that_the_simulator_has_not_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refusal(starting(tmp_path, text))
+
+
+@pytest.mark.usefixtures("headers")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bpf_setsockopt(sk, SOL_TCP, 1, &value, sizeof(value));", "bpf_setsockopt for option 1 of level 6"),
+        (
+            '__builtin_memcpy(name, "cubic", 6);\n\tbpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, name, 6);',
+            "the simulator has only `bpf_mine` and `reno`",
+        ),
+        (LIMIT, "give the flow max_pacing_rate in the experiment"),
+    ],
+)
+def test_what_a_program_asks_for_only_while_it_runs_ends_its_run(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(RunFailed, match=re.escape(said)):
+        run(starting(tmp_path, text))
+
+
+@pytest.mark.usefixtures("headers")
+def test_release_must_not_set_options_as_on_a_kernel(tmp_path: Path) -> None:
+    starting(tmp_path, "bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, fallback, sizeof(fallback));")
+    (tmp_path / "mine.bpf.c").write_text((tmp_path / "mine.bpf.c").read_text().replace(".init =", ".release ="))
+    assert "`release` must not call bpf_setsockopt, as on a kernel" in refusal(
+        scenario_of(tmp_path, "{bpf: mine.bpf.c}")
+    )
+
+
 def test_user_mode_linux_refuses_a_program_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("CONFIG_MODULES=y\nCONFIG_TCP_CONG_CUBIC=y\n")
     stock = Kernel(tmp_path, Manifest("stock", "0", "6.12.117", "", "", "", 0.0))
@@ -271,6 +409,39 @@ def test_the_kernel_of_this_machine_accepts_the_examples_and_forgets_them(tmp_pa
             pass
         assert name in bpf._available()
     assert name not in bpf._available()
+
+
+CLAMPED = """
+#define TCP_LEVEL 6
+
+SEC("struct_ops/mine_init")
+void BPF_PROG(mine_init, struct sock *sk)
+{
+	int value = 20;
+	char name[16];
+
+	bpf_getsockopt(sk, TCP_LEVEL, 13, name, sizeof(name));
+	bpf_setsockopt(sk, TCP_LEVEL, TCP_BPF_SNDCWND_CLAMP, &value, sizeof(value));
+}
+"""
+
+
+def clamped(folder: Path) -> Scenario:
+    """A program for a kernel and the simulator alike: of the headers of libbpf it has the macros, of the types all."""
+    program = (RENO % ("", CLAMPED, "")).replace("\t.ssthresh", "\t.init = (void *)mine_init,\n\t.ssthresh")
+    (folder / "mine.bpf.c").write_text(program)
+    return scenario_of(folder, "{bpf: mine.bpf.c}")
+
+
+@pytest.mark.usefixtures("headers")
+def test_a_program_for_a_kernel_sets_the_same_options_here(tmp_path: Path) -> None:
+    assert max(windows(run(clamped(tmp_path)))) == 20
+
+
+@pytest.mark.usefixtures("loads_programs")
+def test_the_kernel_of_this_machine_accepts_a_program_that_sets_options(tmp_path: Path) -> None:
+    with bpf.registered(bpf.compiled(clamped(tmp_path))):
+        assert "bpf_mine" in bpf._available()
 
 
 @pytest.mark.usefixtures("loads_programs")

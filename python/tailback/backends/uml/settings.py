@@ -50,7 +50,7 @@ FIRST_WITH_SECCOMP = (6, 16)
 
 def how_processes_run(version: str) -> list[str]:
     """Lets a guest catch system calls by seccomp where it and this machine can, in two thirds of the time that ptrace
-    takes. The results are the same.
+    takes. The results are the same, but for a microsecond of an RTT now and then beside programs with threads.
     """
     series = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     return ["seccomp=auto"] if series >= FIRST_WITH_SECCOMP else []

@@ -113,7 +113,7 @@ def test_the_patches_of_a_feature_are_for_kernels_with_it_and_an_older_version_i
     [
         ("6.1.192", ["0013-um-register-sets-that-stay.patch"]),
         ("6.12.117", ["0012-um-clock-without-system-calls.patch", "0013-um-register-sets-that-stay.patch"]),
-        ("7.3.4", ["0012-um-clock-without-system-calls.patch"]),
+        ("7.3.4", ["0012-um-clock-without-system-calls.patch", "0014-um-wake-only-sleepers.patch"]),
     ],
 )
 def test_a_version_has_a_feature_with_those_of_its_patches_that_are_for_it(

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from backends.uml.test_captures import shown
-from backends.uml.test_programs import command, of_file, run
+from backends.uml.test_programs import bits, command, of_file, run
+from tailback.backends import uml
 from tailback.backends.uml import Uml
 from tailback.kernel import Recipe, build, build_agent, package
 
 PROGRAMS = "programs"
+NEWER = f"linux-7.3-{PROGRAMS}"
 READINGS = 5000
 STEP_NS = 256
 """Steps of the clock of a guest."""
@@ -81,3 +83,37 @@ def test_a_host_sends_no_packet_that_nobody_asked_for(kernel: Uml, tmp_path: Pat
     assert kinds_of_packets(kernel, tmp_path, "sleep 3") == {IPV4}
     on = "for each in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 0 > $each; done; sleep 3"
     assert kinds_of_packets(kernel, tmp_path, f"sh -c '{on}'") == {IPV4, IPV6}
+
+
+BUSY = """
+import os, select, subprocess, threading, time
+threads = [threading.Thread(target=lambda: [select.select([], [], [], 0.001) for _ in range(50)]) for _ in range(5)]
+for thread in threads:
+    thread.start()
+for _ in range(20):
+    subprocess.run(["sh", "-c", "ls / | wc -l; kill -9 $$"], check=False)
+for thread in threads:
+    thread.join()
+print(time.monotonic_ns(), os.times())
+"""
+"""Processes that fork, run others and are killed, beside threads: a guest enters and leaves all of them."""
+
+
+def test_programs_do_the_same_however_their_system_calls_are_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(Recipe(package("7.3"), NEWER, (PROGRAMS,)), print)
+    build_agent()
+    (tmp_path / "busy.py").write_text(BUSY)
+    flow = {"tcp": "client -> server", "name": "flow", "stop": "2s"}
+    given = of_file(tmp_path, flow, command("python3 busy.py", files=["busy.py"], start="500ms"))
+
+    def caught(how: str) -> dict[str, bytes]:
+        monkeypatch.setattr(uml, "how_processes_run", lambda _version: [f"seccomp={how}"])
+        return bits(run(Uml.named(NEWER), given))
+
+    once, again, traced = caught("on"), caught("on"), caught("off")
+    assert once == again
+    assert once["it.stdout"].count(b"\n") == 21
+    # With threads, and where a process becomes another program, an RTT may differ by a microsecond.
+    assert {name for name in once if once[name] != traced[name]} <= {"tcp_info"}
