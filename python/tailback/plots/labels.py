@@ -263,7 +263,7 @@ def finish(figure: Figure, handles: Sequence[Artist] = (), more: float = 0.0) ->
     for axes in figure.axes:
         style.plain(axes.xaxis)
         style.plain(axes.yaxis)
-    # Measured only where it may be needed, because measuring draws the figure.
+    # Measured only where it may be needed, because all panels are laid out for it.
     if any(_long(axes) for axes in figure.axes):
         _fit_y_labels(figure)
     figure.align_ylabels()
@@ -307,7 +307,8 @@ def refit(figure: Figure) -> None:
 
 def _fit_y_labels(figure: Figure) -> None:
     """Breaks labels along y between words where they are longer than their panel is high."""
-    figure.draw_without_rendering()
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
     for axes in figure.axes:
         label = axes.yaxis.label
         if text := label.get_text():
