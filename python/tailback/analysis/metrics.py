@@ -119,9 +119,8 @@ def ping_samples(ping: Columns, window: Window) -> Samples:
 
 
 def ping_loss(ping: Columns, window: Window) -> float | None:
-    """The share in % of the echo requests of the window that were not answered. One counts if it was sent a second before
-    the end of the window, or the longest round-trip time if that is more: what was sent later may be under way. `None`
-    if none was sent before.
+    """The share in % of the echo requests of the window that were not answered. Those of its last second are left out,
+    or of as long as the longest round trip if that is more: they may be under way. `None` if no other was sent.
     """
     inside = window.samples(ping)
     rtts = inside.numbers("rtt_ms")

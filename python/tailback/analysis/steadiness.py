@@ -109,9 +109,10 @@ class Course(Struct, frozen=True):
     def ended_s(self) -> float | None:
         """When the traffic ended, if that is well before the window does."""
         values = self.inside
-        active = np.flatnonzero(values > FAINT * values.max()) if self.name == "goodput_mbps" else ()
-        after = int(active[-1]) + 1 if len(active) else len(values)
-        if len(values) - after < QUIET * len(values) or after == len(values):
+        if self.name != "goodput_mbps" or not values.any():
+            return None
+        after = int(np.flatnonzero(values > FAINT * values.max())[-1]) + 1
+        if len(values) - after < QUIET * len(values):
             return None
         return (self.settling.start_ns + (self.settling.begin + after) * self.settling.bin_ns) / NANOSECONDS
 
