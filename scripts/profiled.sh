@@ -10,10 +10,7 @@ shift
 if [ -z "${RUSTFLAGS-}${CARGO_ENCODED_RUSTFLAGS-}" ] && [ -f "$profile" ] &&
     [ "$(rustc -vV)" = "$(cat "$profiles/compiler.txt")" ]; then
     # Encoded, so that the path may have spaces. A function that has changed since is compiled as if it had no profile.
-    # What runs often is copied from crate to crate up to the usual size, and the rest up to a tenth of it: the linking
-    # of the profile `fast` takes three quarters of its time.
-    CARGO_ENCODED_RUSTFLAGS=$(printf -- '-Cprofile-use=%s\037-Cllvm-args=%s' "$profile" \
-        '-no-pgo-warn-mismatch -import-instr-limit=10 -import-hot-multiplier=100 -import-critical-multiplier=1000')
+    CARGO_ENCODED_RUSTFLAGS=$(printf -- '-Cprofile-use=%s\037-Cllvm-args=-no-pgo-warn-mismatch' "$profile")
     export CARGO_ENCODED_RUSTFLAGS
 fi
 exec "$@"
