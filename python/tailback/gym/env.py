@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -15,10 +14,10 @@ from tailback.gym.path import (
     MOST,
     OBSERVED,
     Asked,
+    Drawn,
     Floats,
     Setting,
     Settings,
-    configurations,
     numbers,
     steered,
 )
@@ -43,17 +42,15 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
         self.action_space = spaces.Box(-1.0, 1.0, (self.actions.count,), np.float32)
         self.observation_space = spaces.Box(0.0, MOST, (len(OBSERVED),), np.float32)
         self._reward, self._flow = setting.reward, setting.flow
-        self._configurations = configurations(experiment)
+        self._drawn = Drawn(experiment)
         self._steps: _core.Steps | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
         """Begins a run. `options` may have an `experiment` for this and all later episodes, and `settings` of it, as
-        `--set` takes them."""
+        `--set` takes them, or of the one before."""
         super().reset(seed=seed)
-        given: Mapping[str, Any] = options or {}
-        if "experiment" in given:
-            self._configurations = configurations(given["experiment"], given.get("settings", ()))
-        self._steps = begun(self._configurations, self.np_random, self._flow)
+        self._drawn.change(options)
+        self._steps = begun(self._drawn.found, self.np_random, self._flow)
         return np.zeros(len(OBSERVED), np.float32), {}
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:

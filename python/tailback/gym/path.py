@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,8 @@ class Actions(Struct, frozen=True):
     def values(self, actions: npt.NDArray[Any]) -> list[tuple[float, float]]:
         """The window and the rate of each action; a rate of 0 is none."""
         given = np.asarray(actions, dtype=np.float64).reshape(-1, self.count)
+        if np.isnan(given).any():
+            raise ValueError("an action is not a number (NaN)\n  hint: look at what the policy was trained on")
         most, none = [self.cwnd.most] * len(given), [0.0] * len(given)
         windows = most if self.acts == "pacing" else np.rint(self.cwnd.value(given[:, 0])).tolist()
         rates = none if self.acts == "cwnd" else (1e6 * self.pacing_mbps.value(given[:, -1])).tolist()
@@ -127,6 +129,17 @@ class Setting(Struct, frozen=True):
     """The pacing rate of an action of 1."""
     reward: Reward = power
 
+    def __post_init__(self) -> None:
+        if self.acts not in get_args(Acts):
+            raise ValueError(f"acts={self.acts!r}\n  hint: one of {', '.join(get_args(Acts))}")
+        if not callable(self.reward):
+            raise ValueError(f"reward={self.reward!r} is no function\n  hint: a function of observations, as `power`")
+        if self.most_cwnd <= 1 or self.most_mbps <= LEAST_RATE_MBPS:
+            hint = f"most_cwnd above 1 segment, most_mbps above {LEAST_RATE_MBPS}"
+            raise ValueError(f"most_cwnd={self.most_cwnd}, most_mbps={self.most_mbps}\n  hint: {hint}")
+        if self.interval_ns <= 0:
+            raise ValueError(f"interval={self.interval!r}: a step takes time\n  hint: 10ms")
+
     @property
     def interval_ns(self) -> int:
         """The length of a step."""
@@ -138,14 +151,41 @@ class Setting(Struct, frozen=True):
         return Actions(self.acts, Range(1.0, float(self.most_cwnd)), Range(LEAST_RATE_MBPS, self.most_mbps))
 
 
-def configurations(asked: Asked | None, settings: Sequence[str] = ()) -> list[Scenario]:
+class Drawn:
+    """The configurations that episodes draw from; the options of a reset may change them."""
+
+    def __init__(self, asked: Asked | None) -> None:
+        self._asked: Asked = PATH if asked is None else asked
+        self.found = _configurations(self._asked, ())
+
+    def change(self, options: Mapping[str, Any] | None) -> None:
+        """Takes the `experiment` and the `settings` of the options of a reset; raises `ValueError` at others."""
+        given = dict(options or {})
+        if not given:
+            return
+        asked, settings = given.pop("experiment", self._asked), given.pop("settings", ())
+        if given:
+            raise ValueError(f"unknown options: {', '.join(map(str, given))}\n  hint: `experiment` and `settings`")
+        self.found, self._asked = _configurations(asked, settings), asked
+
+
+def _configurations(asked: Asked, settings: Sequence[str]) -> list[Scenario]:
     """The configurations of an experiment, each once."""
-    runs = _experiment(PATH if asked is None else asked, settings).runs()
-    return [run.scenario for run in runs if run.repetition == 1]
+    if isinstance(settings, str):
+        raise ValueError(f"settings={settings!r}\n  hint: a list, as --set takes them: [{settings!r}]")
+    found = [run.scenario for run in _experiment(asked, settings).runs() if run.repetition == 1]
+    for each in found:
+        outside = [*(one.name for one in each.endpoints), *(one.name for one in each.programs)]
+        if outside:
+            hint = "leave it out, or put a flow of TCP or UDP in its place"
+            raise ValueError(f"an environment cannot run the endpoint or program `{outside[0]}`\n  hint: {hint}")
+    return found
 
 
 def _experiment(asked: Asked, settings: Sequence[str]) -> scenario.Experiment:
     if isinstance(asked, scenario.Experiment):
+        if settings:
+            raise ValueError("an experiment that is loaded takes no settings\n  hint: give them to `tailback.load`")
         return asked
     if isinstance(asked, Mapping):
         return scenario.loads(json.dumps(asked), list(settings))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,11 @@ from tailback.gym.path import (
     MOST,
     OBSERVED,
     Asked,
+    Drawn,
     Floats,
     Numbers,
     Setting,
     Settings,
-    configurations,
     numbers,
 )
 
@@ -42,6 +42,8 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         threads: int | None = None,
         **settings: Unpack[Settings],
     ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs={num_envs}\n  hint: 1 or more")
         self.num_envs = num_envs
         setting = Setting(**settings)
         self.interval_ns, self.actions = setting.interval_ns, setting.actions
@@ -51,7 +53,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._threads = threads or os.cpu_count() or 1
         self._reward, self._flow = setting.reward, setting.flow
-        self._configurations = configurations(experiment)
+        self._drawn = Drawn(experiment)
         self._draws: list[np.random.Generator] = []
         self._runs: list[_core.Steps] = []
         self._over: Flags = np.zeros(num_envs, np.bool_)
@@ -60,14 +62,12 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
         """Begins a run in each; a number as seed is that of the first, and each other has the next one."""
-        given: Mapping[str, Any] = options or {}
-        if "experiment" in given:
-            self._configurations = configurations(given["experiment"], given.get("settings", ()))
+        self._drawn.change(options)
         if seed is not None or not self._draws:
             seeds = [None] * self.num_envs if seed is None else seed
             each = range(seeds, seeds + self.num_envs) if isinstance(seeds, int) else seeds
             self._draws = [np.random.default_rng(one) for one in each]
-        self._runs = [begun(self._configurations, draws, self._flow) for draws in self._draws]
+        self._runs = [begun(self._drawn.found, draws, self._flow) for draws in self._draws]
         self._over = np.zeros(self.num_envs, np.bool_)
         return np.zeros((self.num_envs, len(OBSERVED)), np.float32), {}
 
@@ -85,7 +85,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
     def _others_stepped(self, values: list[tuple[float, float]], anew: Flags) -> Numbers:
         """Those that are over begin anew, the others take a step."""
         for place in np.flatnonzero(anew):
-            self._runs[place] = begun(self._configurations, self._draws[place], self._flow)
+            self._runs[place] = begun(self._drawn.found, self._draws[place], self._flow)
         observed, going = np.zeros((self.num_envs, len(OBSERVED))), np.flatnonzero(~anew)
         if len(going):
             runs, acts = [self._runs[place] for place in going], [values[place] for place in going]

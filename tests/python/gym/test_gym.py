@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from tailback import scenario
 from tailback.gym import OBSERVED, PathEnv, PathVectorEnv, power
 from tailback.gym.path import NoFlow
 
@@ -153,3 +154,63 @@ def test_without_gymnasium_its_extra_is_named(tmp_path: Path) -> None:
     )
     assert "environments need gymnasium" in done.stderr
     assert "pip install 'tailback[gym]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"acts": "window"}, "one of cwnd, pacing, both"),
+        ({"reward": 5}, "reward=5 is no function"),
+        ({"interval": "0ms"}, "a step takes time"),
+        ({"most_cwnd": 1}, "most_cwnd above 1"),
+        ({"most_mbps": 0.0}, "most_mbps above"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused_when_the_environment_is_made(settings: Any, said: str) -> None:
+    for made in (lambda: PathEnv(SHORT, **settings), lambda: PathVectorEnv(2, SHORT, **settings)):
+        with pytest.raises(ValueError, match=said):
+            made()
+
+
+def test_a_vector_has_an_environment() -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        PathVectorEnv(0, SHORT)
+
+
+def test_an_action_that_is_not_a_number_is_refused() -> None:
+    env = PathEnv(SHORT)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="NaN"):
+        env.step(np.array([np.nan], np.float32))
+
+
+def test_the_settings_of_a_reset_are_those_of_the_experiment_before() -> None:
+    env = PathEnv(SHORT)
+    assert len(held(20, env, settings=["duration=2s"])[0]) == 200
+    assert len(held(20, env)[0]) == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"foo": 1}, "unknown options: foo"),
+        ({"settings": "duration=2s"}, "a list"),
+        ({"settings": ["duration=5"]}, "duration"),
+        ({"experiment": scenario.loads(SHORT), "settings": ["duration=2s"]}, "takes no settings"),
+    ],
+)
+def test_options_of_a_reset_that_mean_nothing_are_refused(options: Any, said: str) -> None:
+    with pytest.raises(Exception, match=said):
+        PathEnv(SHORT).reset(seed=1, options=options)
+
+
+def test_endpoints_and_programs_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class Endpoint: pass\n")
+    (tmp_path / "path.yaml").write_text(
+        SHORT.replace("name: upload}]", "name: upload}, {endpoint: ./mine.py, from: client, to: server}]")
+    )
+    with pytest.raises(ValueError, match="cannot run the endpoint or program"):
+        PathEnv(tmp_path / "path.yaml")
+    program = SHORT.replace("name: upload}]", 'name: upload}, {program: client, name: echo, run: "true"}]')
+    with pytest.raises(ValueError, match="`echo`"):
+        PathEnv(program)
