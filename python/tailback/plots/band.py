@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from tailback.analysis.intervals import t_intervals
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, capacity, gaps, labels, lines
+from tailback.plots import bins, capacity, cut, gaps, labels, lines
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
@@ -102,8 +102,16 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = labels.of_table(table)
-    panels = lines.Panels(_paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above)
-    return lines.draw(table, panels, choice)
+    peaks = cut.Peaks()
+
+    def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+        _paint(axes, rows, look)
+        peaks.see(axes, rows["mean"])
+
+    panels = lines.Panels(paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above)
+    figure = lines.draw(table, panels, choice)
+    peaks.note(str(table["unit"].iloc[0]))
+    return figure
 
 
 def _from_above(rows: pd.DataFrame) -> float:

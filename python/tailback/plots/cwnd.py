@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, gaps, kinds, layout, lines, many, senders
+from tailback.plots import bins, cut, gaps, kinds, layout, lines, many, senders
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -74,8 +74,16 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
-    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
-    return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
+    peaks = cut.Peaks()
+
+    def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+        _paint(axes, rows, look)
+        peaks.see(axes, many.tops(rows))
+
+    shown = lines.Panels(paint, _scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
+    figure = lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
+    peaks.note("segments")
+    return figure
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:

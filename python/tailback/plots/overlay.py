@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import gaps, style
+from tailback.plots import cut, gaps, style
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunPair, RunResult
 
@@ -97,6 +97,9 @@ def _finish_row(row: Sequence[Axes], part: pd.DataFrame, panel: str) -> None:
     for axes in row:
         style.scale(axes, measured, highest)
     row[0].set_ylabel(f"{panel} ({PANELS[panel]})")
+    peaks = cut.Peaks()
+    peaks.see(row[0], part["value"])
+    peaks.note(PANELS[panel])
 
 
 def _legend(figure: Figure, names: Mapping[str, str], divergence: Mapping[str, float]) -> None:

@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 
 from tailback.analysis.digits import significant
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import cwnd, gaps, kinds, labels, layout, lines, style
+from tailback.plots import cut, cwnd, gaps, kinds, labels, layout, lines, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -130,9 +130,11 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
     table, label = _with_kinds(table), labels.of_table(table)
     longest: dict[Axes, float] = {}
+    peaks = cut.Peaks()
 
     def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
         _paint(axes, rows, look)
+        peaks.see(axes, _highest(rows))
         if rows["measured"].any():
             longest[axes] = max(longest.get(axes, 0.0), float(_highest(rows[rows["measured"]]).max()))
 
@@ -140,6 +142,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     figure = lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
     for axes, value in longest.items() if choice.y_scale != "log" else ():
         _note_flat(axes, value, str(table["unit"].iloc[0]))
+    peaks.note(str(table["unit"].iloc[0]))
     return figure
 
 

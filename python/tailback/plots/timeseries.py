@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, gaps, kinds, labels, layout, many, senders, style
+from tailback.plots import bins, cut, gaps, kinds, labels, layout, many, senders, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
@@ -342,6 +342,9 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
         highest = min(highest, OVERSHOOT * float(tops[rows[WINDOW]].max()))
     row[0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
     row[0].set_ylabel(labels.of_table(rows))
+    peaks = cut.Peaks()
+    peaks.see(row[0], tops)
+    peaks.note(str(rows["unit"].iloc[0]))
 
 
 def _outside() -> Patch:

@@ -21,6 +21,7 @@ from matplotlib.text import Text
 
 from command import in_process
 from tailback.plots import PLOTS, Choice, NotDrawable, capacity, kinds, labels, style
+from tailback.plots.cut import NOTICED
 from tailback.plots.frame import Frame
 from tailback.results import Results, open_results
 
@@ -156,8 +157,15 @@ def faults(figure: Figure, table: pd.DataFrame, results: Results) -> list[str]:
 
 
 def cut(figure: Figure) -> Iterator[str]:
-    """Ellipses that go beyond the top of their panel."""
+    """Ellipses and curves that go beyond the top of their panel; a curve may where its peak is written."""
     for axes in shown(figure):
+        # A line of two points may be in units of the panel.
+        curves = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines if len(line.get_xdata()) > 2]  # type: ignore[arg-type]
+        peak = max((float(np.nanmax(curve)) for curve in curves if np.isfinite(curve).any()), default=0.0)
+        row = axes.get_shared_y_axes().get_siblings(axes)
+        written = any(text.get_text().startswith("peak: ") for each in row for text in each.texts)
+        if peak > NOTICED * max(axes.get_ylim()) and not written:
+            yield f"a curve is cut at {max(axes.get_ylim()):g}, it goes up to {peak:g}"
         for each in axes.findobj(Ellipse):
             top = each.get_path().transformed(each.get_patch_transform()).get_extents().y1
             if top > max(axes.get_ylim()):

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from command import in_process
 from tailback import duels
-from tailback.plots import PLOTS, Choice, NotDrawable, Output, draw_to, heatmap, layout, style
+from tailback.plots import PLOTS, Choice, NotDrawable, Output, cut, draw_to, heatmap, layout, style
 from tailback.plots.frame import Frame
 from tailback.results import Results, open_results
 
@@ -246,3 +246,13 @@ def test_a_logarithmic_axis_of_few_decades_has_numbers_between_the_powers_of_ten
     style.logarithmic_y(axes, (15, 400))
     shown = [text.get_text() for text in axes.get_yticklabels() if 15 <= text.get_position()[1] <= 400]
     assert shown == ["20", "50", "100", "200"]
+
+
+@pytest.mark.parametrize(("highest", "written"), [(50.0, ["peak: 50 packets"]), (10.1, []), (9.0, [])])
+def test_a_peak_above_an_axis_is_written_into_the_panel(highest: float, written: list[str]) -> None:
+    axes = Figure().subplots()
+    peaks = cut.Peaks()
+    peaks.see(axes, [3.0, highest, np.nan])
+    axes.set_ylim(0, 10)
+    peaks.note("packets")
+    assert [text.get_text() for text in axes.texts] == written
