@@ -24,7 +24,9 @@ def main(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(Path(folder) / "kernel"))
         limits = {"timeout": TIMEOUT_S, "startup_timeout": TIMEOUT_S}
-        NotebookClient(notebook, km=manager, record_timing=False, **limits).execute()
+        # The results are written beside the notebook; here into a folder that goes.
+        place = {"metadata": {"path": folder}}
+        NotebookClient(notebook, km=manager, record_timing=False, resources=place, **limits).execute()
     nbformat.write(notebook, target)
 
 
