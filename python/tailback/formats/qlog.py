@@ -179,9 +179,14 @@ def _run(
         raise _unlike(file, f"its events span {span / 1e3:.3g} s")
     ways = {each.name: _way(each) for each in found}
     rows = [row for each in found for row in _reported(each, first)]
-    frames = {"flows": _flows(found, ways, first)}
-    if rows:
-        frames["endpoints"] = pd.DataFrame(rows, columns=["t", "flow", "end", *REPORTED])
+    # Without packets it is not known how many bytes there were, and not that there were none.
+    tables = {
+        "flows": _flows(found, ways, first),
+        "endpoints": pd.DataFrame(rows, columns=["t", "flow", "end", *REPORTED]),
+    }
+    frames = {name: table for name, table in tables.items() if len(table)}
+    if not frames:
+        raise _unlike(file, "no event is `packet_sent`, `packet_received` or `metrics_updated`")
     end_ns = math.ceil(span / 1e3 / STEP_S + 1e-9) * round(STEP_S * 1e9) or round(STEP_S * 1e9)
     scenario = Scenario(
         title=visible(file.name),

@@ -93,10 +93,23 @@ def test_what_an_endpoint_wrote_is_read_and_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "plots" / "cwnd.png").is_file()
 
 
+def test_goodput_is_not_known_where_a_trace_has_no_packets(tmp_path: Path) -> None:
+    events = [each for each in SENDER if not each["name"].rpartition(":")[2].startswith("packet_")]
+    content = json.dumps({"traces": [{"vantage_point": {"type": "client"}, "events": events}]})
+    (tmp_path / "x.qlog").write_text(content)
+    in_process("import", "qlog", tmp_path / "x.qlog", "-o", tmp_path / "out")
+    in_process("plot", tmp_path / "out", "-p", "timeseries")
+    [run] = tailback.open(tmp_path / "out").runs
+    assert "goodput_mbps" not in run.summary
+    assert not run.has("flows")
+    assert run.table("endpoints")["cwnd_bytes"].tolist() == [12520, 6260]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("no json", "it is not JSON"),
+        ('{"traces": [{"events": [{"time": 1, "name": "a:b", "data": {}}]}]}', "no event is `packet_sent`"),
         ("{}", "it has no event with a time, a name and data"),
         ('{"traces": 3}', "`traces` is not a list"),
         ('{"traces": [{"events": [[1, "recovery", "metrics_updated", {}]]}]}', "it has no event"),
