@@ -57,7 +57,7 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
         """Sets what the action says, and lets an interval pass."""
         if self._steps is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        [(cwnd, pacing_bps)] = self.actions.values(action)
+        [(cwnd, pacing_bps)] = self.actions.values(action, 1)
         observed = numbers(self._steps.step(cwnd, pacing_bps, self.interval_ns))[0]
         return observed.astype(np.float32), float(self._reward(observed)), False, self._steps.is_over, {}
 

@@ -93,9 +93,13 @@ class Actions(Struct, frozen=True):
         """The numbers of an action."""
         return 2 if self.acts == "both" else 1
 
-    def values(self, actions: npt.NDArray[Any]) -> list[tuple[float, float]]:
-        """The window and the rate of each action; a rate of 0 is none."""
-        given = np.asarray(actions, dtype=np.float64).reshape(-1, self.count)
+    def values(self, actions: npt.NDArray[Any], expected: int) -> list[tuple[float, float]]:
+        """The window and the rate of each of so many actions; a rate of 0 is none."""
+        given = np.asarray(actions, dtype=np.float64)
+        if given.size != expected * self.count:
+            wanted = f"{expected} × {self.count}" if expected > 1 else self.count
+            raise ValueError(f"{given.size} numbers as action\n  hint: {wanted} with acts={self.acts!r}")
+        given = given.reshape(expected, self.count)
         if np.isnan(given).any():
             raise ValueError("an action is not a number (NaN)\n  hint: look at what the policy was trained on")
         most, none = [self.cwnd.most] * len(given), [0.0] * len(given)
@@ -134,7 +138,7 @@ class Setting(Struct, frozen=True):
             raise ValueError(f"acts={self.acts!r}\n  hint: one of {', '.join(get_args(Acts))}")
         if not callable(self.reward):
             raise ValueError(f"reward={self.reward!r} is no function\n  hint: a function of observations, as `power`")
-        if self.most_cwnd <= 1 or self.most_mbps <= LEAST_RATE_MBPS:
+        if not (1 < self.most_cwnd < math.inf and LEAST_RATE_MBPS < self.most_mbps < math.inf):
             hint = f"most_cwnd above 1 segment, most_mbps above {LEAST_RATE_MBPS}"
             raise ValueError(f"most_cwnd={self.most_cwnd}, most_mbps={self.most_mbps}\n  hint: {hint}")
         if self.interval_ns <= 0:
@@ -171,8 +175,8 @@ class Drawn:
 
 def _configurations(asked: Asked, settings: Sequence[str]) -> list[Scenario]:
     """The configurations of an experiment, each once."""
-    if isinstance(settings, str):
-        raise ValueError(f"settings={settings!r}\n  hint: a list, as --set takes them: [{settings!r}]")
+    if isinstance(settings, str | Mapping):
+        raise ValueError(f"settings={settings!r}\n  hint: a list of what --set takes: ['duration=2s']")
     found = [run.scenario for run in _experiment(asked, settings).runs() if run.repetition == 1]
     for each in found:
         outside = [*(one.name for one in each.endpoints), *(one.name for one in each.programs)]

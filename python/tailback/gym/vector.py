@@ -44,6 +44,8 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs={num_envs}\n  hint: 1 or more")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads={threads}\n  hint: 1 or more, or leave it out for all processors")
         self.num_envs = num_envs
         setting = Setting(**settings)
         self.interval_ns, self.actions = setting.interval_ns, setting.actions
@@ -66,6 +68,8 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         if seed is not None or not self._draws:
             seeds = [None] * self.num_envs if seed is None else seed
             each = range(seeds, seeds + self.num_envs) if isinstance(seeds, int) else seeds
+            if len(each) != self.num_envs:
+                raise ValueError(f"{len(each)} seeds for {self.num_envs} environments\n  hint: one each, or a number")
             self._draws = [np.random.default_rng(one) for one in each]
         self._runs = [begun(self._drawn.found, draws, self._flow) for draws in self._draws]
         self._over = np.zeros(self.num_envs, np.bool_)
@@ -73,7 +77,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, npt.NDArray[Any]]):
 
     def step(self, actions: Floats) -> tuple[Floats, npt.NDArray[Any], Flags, Flags, dict[str, Any]]:
         """Sets what each action says, and lets an interval pass in all."""
-        values, anew = self.actions.values(actions), self._over
+        values, anew = self.actions.values(actions, self.num_envs), self._over
         observed = self._all_stepped(values) if not anew.any() else self._others_stepped(values, anew)
         rewards = np.where(anew, 0.0, self._reward(observed))
         self._over = np.array([run.is_over for run in self._runs])

@@ -164,6 +164,8 @@ def test_without_gymnasium_its_extra_is_named(tmp_path: Path) -> None:
         ({"interval": "0ms"}, "a step takes time"),
         ({"most_cwnd": 1}, "most_cwnd above 1"),
         ({"most_mbps": 0.0}, "most_mbps above"),
+        ({"most_mbps": float("nan")}, "most_mbps above"),
+        ({"most_cwnd": float("inf")}, "most_cwnd above 1"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused_when_the_environment_is_made(settings: Any, said: str) -> None:
@@ -172,9 +174,23 @@ def test_settings_that_mean_nothing_are_refused_when_the_environment_is_made(set
             made()
 
 
-def test_a_vector_has_an_environment() -> None:
-    with pytest.raises(ValueError, match="1 or more"):
+def test_a_vector_has_environments_threads_and_a_seed_for_each() -> None:
+    with pytest.raises(ValueError, match="num_envs=0\n  hint: 1 or more"):
         PathVectorEnv(0, SHORT)
+    with pytest.raises(ValueError, match="threads=0\n  hint: 1 or more"):
+        PathVectorEnv(2, SHORT, threads=0)
+    with pytest.raises(ValueError, match="3 seeds for 2 environments"):
+        PathVectorEnv(2, SHORT).reset(seed=[1, 2, 3])
+
+
+def test_actions_of_another_number_are_refused() -> None:
+    env, vector = PathEnv(SHORT), PathVectorEnv(2, SHORT, acts="both")
+    env.reset(seed=1)
+    vector.reset(seed=1)
+    with pytest.raises(ValueError, match="2 numbers as action\n  hint: 1 with acts='cwnd'"):
+        env.step(np.zeros(2, np.float32))
+    with pytest.raises(ValueError, match="2 numbers as action\n  hint: 2 × 2 with acts='both'"):
+        vector.step(np.zeros(2, np.float32))
 
 
 def test_an_action_that_is_not_a_number_is_refused() -> None:
@@ -195,6 +211,7 @@ def test_the_settings_of_a_reset_are_those_of_the_experiment_before() -> None:
     [
         ({"foo": 1}, "unknown options: foo"),
         ({"settings": "duration=2s"}, "a list"),
+        ({"settings": {"duration": "2s"}}, "a list"),
         ({"settings": ["duration=5"]}, "duration"),
         ({"experiment": scenario.loads(SHORT), "settings": ["duration=2s"]}, "takes no settings"),
     ],
