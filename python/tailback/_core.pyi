@@ -237,8 +237,8 @@ class EndpointSetup:
         """Random numbers whose seed follows from that of the run, the flow and the end."""
     def log(self, line: str) -> None:
         """A line for `endpoint.log`."""
-    def event(self, name: str, data: str) -> None:
-        """An event for the qlog of this end; its data is a JSON object."""
+    def event(self, name: str, data: Mapping[str, object] | str) -> None:
+        """An event for the qlog of this end; its data is a dict, or the text of a JSON object."""
 
 class Flow:
     """A flow as a control of the user sees it. It may set `cwnd`, `ssthresh` and `pacing_rate`."""

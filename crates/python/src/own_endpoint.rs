@@ -166,8 +166,12 @@ impl EndpointSetup {
         self.notes.say(&format!("{now:.6} {flow} {end}: {line}"));
     }
 
-    /// An event for the qlog of this end; its data is a JSON object.
-    fn event(&self, name: String, data: String) -> PyResult<()> {
+    /// An event for the qlog of this end; its data is a dict, or the text of a JSON object.
+    fn event(&self, name: String, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let data = match data.extract::<String>() {
+            Ok(text) => text,
+            Err(_) => data.py().import("json")?.call_method1("dumps", (data,))?.extract()?,
+        };
         let (flow, end, at) = (self.setup.flow.clone(), self.setup.end, self.now);
         self.notes.event(Event { flow, end, at, name, data }).map_err(PyValueError::new_err)
     }
@@ -249,7 +253,7 @@ impl Endpoint for PythonEndpoint {
             if given.is_none() {
                 return Ok(None);
             }
-            Ok(Some((time(&given, "next_timeout")?, given.extract::<f64>()?)))
+            Ok(Some((time(&given, "`next_timeout`")?, number(&given, "`next_timeout`")?)))
         })?;
         self.asked = asked;
         let asked = asked.map(|(asked, _)| asked);
@@ -282,10 +286,10 @@ fn outgoing(given: &Bound<'_, PyAny>) -> PyResult<Outgoing> {
     };
     let mut found = Outgoing::new(data);
     for (name, value) in more {
-        match name.extract::<String>()?.as_str() {
-            "ecn" => found.ecn = ecn(&value.extract::<String>()?)?,
-            "departure" => found.departure = Some(time(&value, "departure")?),
-            "segment" => found.segment = Some(value.extract()?),
+        match key(&name, "poll")?.as_str() {
+            "ecn" => found.ecn = ecn(&as_a::<String>("`ecn` of `poll`", "a word", &value)?)?,
+            "departure" => found.departure = Some(time(&value, "`departure` of `poll`")?),
+            "segment" => found.segment = Some(as_a("`segment` of `poll`", "a number of bytes", &value)?),
             other => {
                 let known = "ecn, departure and segment";
                 return Err(PyValueError::new_err(format!("`poll` gives `{other}`; there are {known}")));
@@ -295,27 +299,21 @@ fn outgoing(given: &Bound<'_, PyAny>) -> PyResult<Outgoing> {
     Ok(found)
 }
 
-/// A time in seconds since the start of the run.
-fn time(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
-    let seconds: f64 = given.extract()?;
-    if !(0.0..1e9).contains(&seconds) {
-        return Err(PyValueError::new_err(format!("`{what}` cannot be {seconds} s")));
-    }
-    Ok(Duration::from_nanos((seconds * NANOS).round() as u64))
-}
-
 fn facts(given: &Bound<'_, PyAny>) -> PyResult<Info> {
     let dict = given.cast::<PyDict>().map_err(|_| PyTypeError::new_err("`info` gives a dict"))?;
     let mut found = Info::default();
     for (name, value) in dict {
-        let name = name.extract::<String>()?;
-        let whole = || value.extract::<f64>().map(|number| Some(number.max(0.0).round() as u64));
+        let name = key(&name, "info")?;
+        let what = format!("`{name}` of `info`");
+        let value = Some(value).filter(|value| !value.is_none());
+        let whole = || value.as_ref().map(|value| whole(value, &what)).transpose();
+        let time = || value.as_ref().map(|value| time(value, &what)).transpose();
         match name.as_str() {
             "cwnd_bytes" => found.cwnd = whole()?,
             "datagram_bytes" => found.datagram = whole()?,
             "in_flight_bytes" => found.in_flight = whole()?,
-            "rtt" => found.rtt = Some(time(&value, "rtt")?),
-            "min_rtt" => found.min_rtt = Some(time(&value, "min_rtt")?),
+            "rtt" => found.rtt = time()?,
+            "min_rtt" => found.min_rtt = time()?,
             "pacing_rate" => found.pacing_bps = whole()?,
             "read_bytes" => found.read = whole()?,
             "lost" => found.lost = whole()?,
@@ -328,6 +326,41 @@ fn facts(given: &Bound<'_, PyAny>) -> PyResult<Info> {
         }
     }
     Ok(found)
+}
+
+/// A key of a dict that `method` gives.
+fn key(name: &Bound<'_, PyAny>, method: &str) -> PyResult<String> {
+    as_a(&format!("a key that `{method}` gives"), "a word", name)
+}
+
+/// What the user's code gives as `what`, if it is of this kind.
+fn as_a<'py, T: FromPyObjectOwned<'py>>(what: &str, kind: &str, given: &Bound<'py, PyAny>) -> PyResult<T> {
+    given.extract().map_err(|_| match given.repr() {
+        Ok(shown) => PyTypeError::new_err(format!("{what} is {kind}, not {shown}")),
+        Err(error) => error,
+    })
+}
+
+fn number(given: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
+    as_a(what, "a number", given)
+}
+
+/// A time in seconds since the start of the run.
+fn time(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
+    let seconds = number(given, what)?;
+    if !(0.0..1e9).contains(&seconds) {
+        return Err(PyValueError::new_err(format!("{what} cannot be {seconds} s")));
+    }
+    Ok(Duration::from_nanos((seconds * NANOS).round() as u64))
+}
+
+/// A number of bytes, of datagrams, or of bits per second.
+fn whole(given: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    let number = number(given, what)?;
+    if !(0.0..1e18).contains(&number) {
+        return Err(PyValueError::new_err(format!("{what} cannot be {number}")));
+    }
+    Ok(number.round() as u64)
 }
 
 fn word_of(ecn: Ecn) -> &'static str {

@@ -193,6 +193,12 @@ class Mine:
             "it asks to be called at 0.5 s, and it is 1 s",
         ),
         ("return b'x' * 2000", "return self.next", "a datagram of 2000 bytes, and the path carries 1472 at most"),
+        ("return b'x'", "return 'soon'", "`next_timeout` is a number, not 'soon'"),
+        ("return b'x'", "return float('nan')", "`next_timeout` cannot be NaN s"),
+        ("return b'x', {'departure': None}", "return self.next", "`departure` of `poll` is a number, not None"),
+        ("return b'x', {'ecn': 1}", "return self.next", "`ecn` of `poll` is a word, not 1"),
+        ("return b'x', {'segment': -1}", "return self.next", "`segment` of `poll` is a number of bytes, not -1"),
+        ("return b'x', {3: 1}", "return self.next", "a key that `poll` gives is a word, not 3"),
     ],
 )
 def test_what_python_does_wrong_ends_its_run_with_its_reason(
@@ -200,6 +206,47 @@ def test_what_python_does_wrong_ends_its_run_with_its_reason(
 ) -> None:
     (tmp_path / "mine.py").write_text(WRONG.format(poll=poll, timeout=timeout))
     assert said in failure(tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize(
+    ("info", "said"),
+    [
+        ("[]", "`info` gives a dict"),
+        ("{1: 2}", "a key that `info` gives is a word, not 1"),
+        ("{'cwnd': 2}", "`info` gives `cwnd`; there are cwnd_bytes,"),
+        ("{'cwnd_bytes': -1}", "`cwnd_bytes` of `info` cannot be -1"),
+        ("{'lost': float('nan')}", "`lost` of `info` cannot be NaN"),
+        ("{'pacing_rate': float('inf')}", "`pacing_rate` of `info` cannot be inf"),
+        ("{'read_bytes': 'all'}", "`read_bytes` of `info` is a number, not 'all'"),
+        ("{'min_rtt': -0.1}", "`min_rtt` of `info` cannot be -0.1 s"),
+    ],
+)
+def test_what_python_cannot_say_of_itself_ends_its_run_with_its_reason(
+    tmp_path: Path, info: str, said: str
+) -> None:
+    text = WRONG.format(poll="return b'x'", timeout="return self.next")
+    (tmp_path / "mine.py").write_text(f"{text}\n    def info(self, now):\n        return {info}\n")
+    assert said in failure(tmp_path / "mine.py")
+
+
+def test_what_python_does_not_know_of_itself_is_none_and_an_event_takes_a_dict(tmp_path: Path) -> None:
+    sends = "self.setup.event('mine:sent', {'size': 1})\n        return b'x'"
+    text = WRONG.format(poll=sends, timeout="return self.next")
+    text = text.replace("self.next = setup.start", "self.next, self.setup = setup.start, setup")
+    text += "\n    def info(self, now):\n        return {'rtt': None, 'cwnd_bytes': None, 'lost': 7}\n"
+    (tmp_path / "mine.py").write_text(text)
+    found = run(tmp_path / "mine.py", duration="2s")
+    reported = found.tables["endpoints"].to_arrow().to_pandas().query("end == 'from'")
+    assert reported["rtt"].isna().all()
+    assert reported["cwnd_bytes"].isna().all()
+    assert (reported["lost"] == 7).all()
+    assert any(b'"mine:sent"' in text for text in found.files.values())
+
+
+def test_an_event_of_what_is_no_json_names_it(tmp_path: Path) -> None:
+    text = WRONG.format(poll="self.setup.event('mine:sent', {1, 2})", timeout="return self.next")
+    (tmp_path / "mine.py").write_text(text.replace("self.next = setup.start", "self.next, self.setup = setup.start, setup"))
+    assert "Object of type set is not JSON serializable" in failure(tmp_path / "mine.py")
 
 
 def test_an_option_that_the_class_does_not_have_is_named(tmp_path: Path) -> None:
