@@ -6,6 +6,7 @@ mod datagrams;
 mod measured;
 mod outlet;
 mod sent;
+mod sink;
 mod sockets;
 mod state;
 mod stream;
@@ -22,6 +23,7 @@ use tailback_traffic::{Connections, End, Head, Machine, Purpose};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Conversation, Job};
+use crate::kernel_module;
 use crate::network::Network;
 use crate::sys;
 use crate::table::{Ordered, Row, Table};
@@ -30,6 +32,7 @@ use crate::tcp_info::{Sample, SocketTables};
 use datagrams::Datagrams;
 use measured::TABLES;
 use sent::Sockets;
+use sink::Sink;
 use state::{Shared, Time};
 use stream::{Client, Server, Stream};
 
@@ -69,6 +72,8 @@ enum Sampled {
         ended: AtomicBool,
         /// It sends a number of bytes.
         has_bytes: bool,
+        /// What reads at the receiver, if that counts nothing itself.
+        sink: Option<Arc<Sink>>,
     },
     /// The client's and the server's of requests.
     Requests([Sockets; 2]),
@@ -137,9 +142,28 @@ impl Running {
     /// Samples its sockets at `t_ns`.
     fn sample(&self, t_ns: u64, tables: &mut SocketTables) -> Result<(), Failure> {
         match &self.sockets {
-            Opened::Tcp(tcp) => tcp.sampled.sample(&self.conversation, t_ns, tables),
+            Opened::Tcp(tcp) => {
+                tcp.sampled.sample(&self.conversation, t_ns, tables)?;
+                self.count_received(t_ns)
+            }
             Opened::Datagrams(_) => Ok(()),
         }
+    }
+
+    /// Counts what has arrived in the bin that ends at `t_ns`, if its reader counts nothing.
+    fn count_received(&self, t_ns: u64) -> Result<(), Failure> {
+        let Opened::Tcp(Tcp { sampled: Sampled::Bulk { receiver, sink: Some(sink), .. }, .. }) =
+            &self.sockets
+        else {
+            return Ok(());
+        };
+        let (Some(socket), Some(time)) = (locked(receiver).clone(), self.time) else { return Ok(()) };
+        let bytes = sink
+            .count(&socket)
+            .doing(format!("reading TCP_INFO of the receiver of {}", self.conversation.name()))?;
+        let bin = usize::try_from(t_ns.div_ceil(time.interval_ns)).unwrap_or(usize::MAX).saturating_sub(1);
+        locked(&self.shared.measured).bin(bin, |bin| bin.bytes += bytes);
+        Ok(())
     }
 
     /// Adds what it has measured so far.
@@ -163,8 +187,9 @@ impl Running {
     }
 
     /// Adds its rows at the end of the run.
-    fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
+    fn measured(&self, duration_ns: u64, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
         let name = self.conversation.name();
+        self.count_received(duration_ns)?;
         let at_the_end = self.time.map(|time| self.shared.rows_at_the_end(&self.ends, time));
         let measured = locked(&self.shared.measured);
         measured.write_bins(name, interval_ns, tables);
@@ -205,11 +230,14 @@ impl Tcp {
         let ends = ["client", "server"].map(Sockets::of);
         let clients: Vec<_> = clients.into_iter().map(|socket| ends[0].add(socket)).collect();
         let receiver = Arc::default();
-        let server = listener.map(|listener| Server::of(listener, ends[1].clone(), Arc::clone(&receiver)));
+        let is_bulk = matches!(connections.purpose, Purpose::Bulk { .. });
+        let sink = (is_bulk && kernel_module::is_guest()).then(Arc::default);
+        let server = listener
+            .map(|listener| Server::of(listener, ends[1].clone(), Arc::clone(&receiver), sink.clone()));
         let sampled = match connections.purpose {
             Purpose::Bulk { bytes } => {
                 let (sender, has_bytes) = (clients.first().cloned(), bytes.is_some());
-                Sampled::Bulk { sender, receiver, ended: AtomicBool::default(), has_bytes }
+                Sampled::Bulk { sender, receiver, ended: AtomicBool::default(), has_bytes, sink }
             }
             Purpose::Requests { .. } => Sampled::Requests(ends),
         };
@@ -339,7 +367,9 @@ impl Traffic {
     /// What the applications have measured, as tables.
     pub fn measured(&self, interval_ns: u64) -> Result<Vec<Table>, Failure> {
         let mut tables = Tables::empty();
-        self.conversations.iter().try_for_each(|each| each.measured(interval_ns, &mut tables))?;
+        self.conversations
+            .iter()
+            .try_for_each(|each| each.measured(self.duration_ns, interval_ns, &mut tables))?;
         Ok(tables.0.into_iter().map(Ordered::finish).collect())
     }
 }

@@ -421,10 +421,19 @@ pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads at most `max` bytes of a TCP stream and discards them; blocks.
+/// Reads at most `max` bytes of a TCP stream and discards them; blocks until there are some.
 pub fn discard(socket: &OwnedFd, max: usize) -> io::Result<usize> {
+    discard_with(socket, max, 0)
+}
+
+/// The same, but blocks until there are `max` bytes, or there will be no more.
+pub fn discard_all(socket: &OwnedFd, max: usize) -> io::Result<usize> {
+    discard_with(socket, max, libc::MSG_WAITALL)
+}
+
+fn discard_with(socket: &OwnedFd, max: usize, flags: c_int) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not access the buffer [tcp(7)].
-    let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), max, libc::MSG_TRUNC) };
+    let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), max, libc::MSG_TRUNC | flags) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 

@@ -73,6 +73,9 @@ const EXCHANGES: [&str; 5] = ["t_ns", "flow", "end", "data_segs_out", "total_ret
 /// [linux-6.12 inet_diag.h tcp_cc_info]
 const BBR_INFO: usize = 20;
 
+/// Where `tcpi_bytes_received` is.
+const RECEIVED: usize = 128;
+
 /// `tcpi_ecn_mode` of a connection with accurate ECN. [linux-7.3 uapi tcp.h TCPI_ECN_MODE_ACCECN]
 const ACCURATE_ECN: u8 = 2;
 
@@ -83,6 +86,9 @@ const SENDING: [u8; 4] = [1, 2, 3, 4];
 
 /// States in which nothing is sent any more: FIN acknowledged, TIME_WAIT, closed.
 const ENDED: [u8; 3] = [5, 6, 7];
+
+/// The state of a socket whose other end has sent a FIN, and that has not.
+const CLOSE_WAIT: u8 = 8;
 
 /// The answers of the kernel at one moment.
 pub struct Sample {
@@ -114,6 +120,18 @@ impl SocketTables {
     }
 }
 
+/// Bytes of data that a socket has received so far, in order. The kernel counts a FIN as a byte.
+/// [linux-6.12 tcp_input.c tcp_queue_rcv]
+pub fn bytes_received(socket: &OwnedFd) -> io::Result<u64> {
+    let mut info = [0; RECEIVED + size_of::<u64>()];
+    let info = sys::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    Ok(received(info).saturating_sub(u64::from(info.first() == Some(&CLOSE_WAIT))))
+}
+
+fn received(info: &[u8]) -> u64 {
+    double(info, RECEIVED).unwrap_or_default()
+}
+
 impl Sample {
     /// Reads it from the kernel.
     pub fn of(socket: &OwnedFd) -> io::Result<Self> {
@@ -135,7 +153,7 @@ impl Sample {
 
     /// Bytes received so far, in order.
     pub fn bytes_received(&self) -> u64 {
-        double(&self.info, 128).unwrap_or_default()
+        received(&self.info)
     }
 
     /// True until all data and the FIN are acknowledged.
@@ -194,7 +212,7 @@ impl Sample {
         let mut row = table.row();
         row.cell(t_ns).name(flow).maybe(small(20));
         row.maybe(small(92).filter(|&rtt| rtt > 0)).maybe(small(96)).maybe(small(64)).maybe(small(232));
-        row.maybe(double(&self.info, 128)).maybe(small(152)).maybe(small(224));
+        row.maybe(double(&self.info, RECEIVED)).maybe(small(152)).maybe(small(224));
     }
 
     fn ca_state(&self) -> Option<&'static str> {

@@ -19,6 +19,7 @@ use tailback_traffic::{Connections, End, Event, Head, Purpose, Socket};
 use tailback_units::SimTime;
 
 use super::sent::Sockets;
+use super::sink::Sink;
 use super::sockets::{Accepting, connect, set_no_delay};
 use super::state::{Happened, Orders, Shared, Time, When};
 use super::{locked, spawn};
@@ -301,11 +302,18 @@ pub struct Server {
     sockets: Sockets,
     /// The only socket of a receiver of bulk data, for samples.
     accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>,
+    /// What reads from it, if this is a guest.
+    sink: Option<Arc<Sink>>,
 }
 
 impl Server {
-    pub fn of(listener: OwnedFd, sockets: Sockets, accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>) -> Self {
-        Self { listener, sockets, accepted }
+    pub fn of(
+        listener: OwnedFd,
+        sockets: Sockets,
+        accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>,
+        sink: Option<Arc<Sink>>,
+    ) -> Self {
+        Self { listener, sockets, accepted, sink }
     }
 
     /// Starts the thread that accepts connections.
@@ -326,8 +334,8 @@ impl Server {
             }
             let socket = self.sockets.add(socket);
             *locked(&self.accepted) = Some(socket.clone());
-            let serving =
-                Serving { stream: stream.clone(), number, socket, framing: Framing::of(&connections) };
+            let (stream, framing, sink) = (stream.clone(), Framing::of(&connections), self.sink.clone());
+            let serving = Serving { stream, number, socket, framing, sink };
             if number + 1 == connections.count {
                 return serving.run();
             }
@@ -342,11 +350,16 @@ struct Serving {
     number: u32,
     socket: Arc<OwnedFd>,
     framing: Framing,
+    sink: Option<Arc<Sink>>,
 }
 
 impl Serving {
     fn run(self) {
-        let _ = self.serve();
+        match &self.sink {
+            Some(sink) => sink.drain(&self.socket),
+            // A connection that breaks is reported by its client.
+            None => drop(self.serve()),
+        }
         sys::shut_down_sending(&self.socket);
     }
 
