@@ -81,7 +81,7 @@ impl Run {
     fn rows(&self, table: &str) -> Vec<Vec<String>> {
         assert!(self.running.failure().is_none());
         let mut tables = Tables::empty();
-        self.running.measured(self.time.interval_ns, &mut tables).unwrap();
+        self.running.measured(LONG_NS, self.time.interval_ns, &mut tables).unwrap();
         let mut tables = tables.0.into_iter().map(Ordered::finish);
         let text = tables.find(|each| each.name() == table).unwrap().take();
         text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
