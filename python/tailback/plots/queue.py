@@ -22,8 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tailback.analysis.digits import significant
-from tailback.analysis.window import NANOSECONDS
-from tailback.plots import cut, cwnd, gaps, kinds, labels, layout, lines, style
+from tailback.plots import bins, cut, cwnd, gaps, kinds, labels, layout, lines, one_of_several, outside, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -52,13 +51,14 @@ MOST = "max_"
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: axes, panel, unit, device, t (s), value (packets, or kB), most (since the sample before;
-    unknown if the backend does not tell), measured.
+    unknown if the backend does not tell), measured, the measurement window, and which of how many repetitions it is.
     """
     unit = choice.metric or "packets"
     if unit not in UNITS:
         raise NotDrawable(f"`{unit}` is not a unit of queues\n  hint: --metric is one of {', '.join(UNITS)}")
     firsts = [runs[0] for _, runs in results.configurations]
-    parts = [_backlogs(run, unit) for run in firsts if run.has("qdisc")]
+    having = [runs for _, runs in results.configurations if runs[0].has("qdisc")]
+    parts = [_backlogs(runs[0], unit).assign(**one_of_several.columns(runs)) for runs in having]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({DEVICE: [], "value": []})
     busy = table.groupby(DEVICE)["packets"].max() if len(table) else pd.Series(dtype=float)
     table = table[table[DEVICE].isin(busy[busy > 1].index)] if len(table) else table
@@ -92,17 +92,17 @@ def _dropped(run: RunResult) -> float:
 
 def _backlogs(run: RunResult, unit: str) -> pd.DataFrame:
     roots = run.qdisc[run.qdisc["depth"] == 0]
-    start, end = (edge / NANOSECONDS for edge in run.window_ns)
     column, factor = UNITS[unit]
     known = MOST + column in roots
     values = {
         "t": roots["t"],
         "value": roots[column].astype(float) * factor,
         "most": roots[MOST + column].astype(float) * factor if known else np.nan,
-        "measured": (roots["t"] >= start) & (roots["t"] < end),
+        "measured": outside.within(roots["t"], run),
         "packets": roots[f"{MOST}backlog_packets"] if known else roots["backlog_packets"],
     }
-    return pd.DataFrame({**run.axes, DEVICE: roots["device"].astype(str), "panel": "Queue", "unit": unit, **values})
+    head = {**run.axes, DEVICE: roots["device"].astype(str), "panel": "Queue", "unit": unit}
+    return pd.DataFrame({**head, **values, **outside.edges(run)})
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
@@ -138,7 +138,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         if rows["measured"].any():
             longest[axes] = max(longest.get(axes, 0.0), float(_highest(rows[rows["measured"]]).max()))
 
-    shown = lines.Panels(paint, _scale, "Time (s)", label, explained=_explained)
+    shown = lines.Panels(paint, _scale, lines.TIME, label, explained=_explained)
     figure = lines.draw(table, shown, replace(choice, colour=DEVICE, facet=panels))
     for axes, value in longest.items() if choice.y_scale != "log" else ():
         _note_flat(axes, value, str(table["unit"].iloc[0]))
@@ -168,7 +168,7 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel: time, and lengths up to a little more than is measured."""
     highest = cwnd.top(table.assign(value=_highest(table)))
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
-    axes.set_xlim(0, float(table["t"].max()))
+    axes.set_xlim(0, bins.last(table))
 
 
 def _highest(table: pd.DataFrame) -> "pd.Series[float]":
