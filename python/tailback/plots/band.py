@@ -2,9 +2,10 @@
 band, within what is possible: not below 0, and for goodput not beyond what the links carry.
 
 In bins of 1 s or of `--bin`, each drawn at its middle: goodput of all flows together, means over pings or flows of RTT
-and cwnd, and the mean length of the longest queue, of all root disciplines of a run, over the samples of a bin. A mean
-over time series that are not in phase hides their oscillations; `timeseries` shows single runs. If there are more
-curves than line styles, each has a colour and a line style of its own, and the legend has the highest first.
+and cwnd, and the mean length of the longest queue, of all root disciplines and mac80211's queues at radios, over the
+samples of a bin. A mean over time series that are not in phase hides their oscillations; `timeseries` shows single
+runs. If there are more curves than line styles, each has a colour and a line style of its own, and the legend has the
+highest first.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ SERIES: dict[str, Series] = {
     "ping": Series("Ping", "ms", "ping", curves.ping, "ping"),
     "rtt": Series("TCP RTT", "ms", "tcp_info", curves.rtt, "tcp"),
     "cwnd": Series("cwnd", "segments", "tcp_info", curves.cwnd, "tcp"),
-    "queue": Series("Longest queue", "packets", "qdisc", curves.queue, "queue"),
+    "queue": Series("Longest queue", "packets", "qdisc", curves.queue_or_radio, "queue"),
 }
 
 
