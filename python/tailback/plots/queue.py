@@ -96,7 +96,7 @@ def _where_unknown(table: pd.DataFrame) -> str:
     """Where to look for queues of which the run does not tell."""
     if table.empty:
         return ""
-    return f"\n  hint: {labels.within(_unknown(table))}; the tables `wifi` and `radios` have what there is"
+    return f"\n  hint: {labels.within(_unknown(table))}"
 
 
 def _dropped(run: RunResult) -> float:
@@ -137,10 +137,16 @@ def _at_radios(run: RunResult, unit: str) -> Iterator[pd.DataFrame]:
 
 
 def _unknown(table: pd.DataFrame) -> str:
-    """`Not drawn: the queues of mac80211 at 3 radios, whose packets were not recorded`; empty if all are known."""
+    """`Not drawn: mac80211's queues at 3 radios, not recorded (table radios: what they dropped)`; empty if all are
+    known.
+    """
     count = table.loc[table["value"].isna(), DEVICE].nunique()
+    if not count:
+        return ""
     radios = "a radio" if count == 1 else f"{count} radios"
-    return f"Not drawn: mac80211's queues at {radios}, not recorded in {table['unit'].iloc[0]}" if count else ""
+    bytes_ = (table["unit"] == "kB").any()
+    where = "in kB (--metric packets may have them)" if bytes_ else "(table radios: what they dropped)"
+    return f"Not drawn: mac80211's queues at {radios}, not recorded {where}"
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:

@@ -71,17 +71,18 @@ def test_the_longest_queue_over_time_may_be_one_of_mac80211(results: Results) ->
 
 def test_a_figure_says_which_queues_of_mac80211_the_run_does_not_have(results: Results) -> None:
     kilobytes = PLOTS["queue"].draw(PLOTS["queue"].table(results, Choice(metric="kB")))
-    assert "Not drawn: mac80211's queues at 3 radios, not recorded in kB" in legend(kilobytes)
+    said = "Not drawn: mac80211's queues at 3 radios, not recorded "
+    assert f"{said}in kB (--metric packets may have them)" in legend(kilobytes)
     table = PLOTS["queue"].table(of_a_kernel(results))
     assert np.isnan(table.loc[table["device"] == QUEUE, "value"]).all()
     figure = PLOTS["queue"].draw(table)
-    assert "Not drawn: mac80211's queues at 3 radios, not recorded in packets" in legend(figure)
+    assert f"{said}(table radios: what they dropped)" in legend(figure)
 
 
-def test_where_no_other_queue_is_known_the_hint_names_the_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_where_no_other_queue_is_known_the_hint_names_the_table(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("quiet")
     (folder / "x.yaml").write_text(FILE)
     slow = "traffic=[{udp: server -> one, rate: 1mbit}]"
     quiet = tailback.run(folder / "x.yaml", settings=[slow], out=folder / "out")
-    with pytest.raises(NotDrawable, match=r"not drawn: mac80211's queues at 3 radios.*`wifi` and `radios`"):
+    with pytest.raises(NotDrawable, match=r"hint: not drawn: mac80211's queues at 3 radios.*table radios"):
         PLOTS["queue"].table(of_a_kernel(quiet))
