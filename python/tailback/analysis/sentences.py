@@ -12,8 +12,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from tailback.analysis import phrases
-from tailback.analysis.effects import FOLDERS, Effect, Family, Finding, Outcome
-from tailback.analysis.news import WORST_FLOW
+from tailback.analysis.effects import DISCOVERIES, FOLDERS, Effect, Family, Finding, Outcome
+from tailback.analysis.news import WORST_FLOW, Judged
 
 Extent = Literal["few", "all", "none"]
 
@@ -296,16 +296,27 @@ def _detail(outcome: Outcome) -> str:
 
 def _undecided(family: Family) -> str:
     """`ping p50 is undecided: −0.6 ms [−1.4, 0.2], across 10 % or 0.5 ms`; `falls from 23.1 to 20.8 ms, by 2.33 [2.2,
-    2.47], about as much as the tolerance` if there is a difference for certain.
+    2.47], about as much as the tolerance` if there is a difference for certain. One beyond its tolerance is open only
+    because chance may do as much in one of so many comparisons.
     """
     outcome = max(family.outcomes, key=lambda each: max((one.size for one in each.having("undecided")), default=-1.0))
     open_, judged, total = outcome.having("undecided"), outcome.judged, len(outcome.effects)
     if _is_sure(family):
-        allowed = judged.tolerance.words
-        return f"{judged.subject} {phrases.one(open_[0], judged)}, about as much as the tolerance of {allowed}"
+        where = _undiscovered(open_[0], judged) or f"about as much as the tolerance of {judged.tolerance.words}"
+        return f"{judged.subject} {phrases.one(open_[0], judged)}, {where}"
     where = "" if total == 1 else f" in {phrases.cases(len(open_), total)}"
-    said = phrases.difference(_widest(open_), judged.unit)
-    return f"{judged.subject} is undecided{where}: {said}, across {judged.tolerance.words}"  # fmt: skip
+    widest = _widest(open_)
+    said = phrases.difference(widest, judged.unit)
+    relation = _undiscovered(widest, judged) or f"across {judged.tolerance.words}"
+    return f"{judged.subject} is undecided{where}: {said}, {relation}"
+
+
+def _undiscovered(effect: Effect, judged: Judged) -> str:
+    """The words for a difference that is beyond its tolerance, but not at the false discovery rate; else empty."""
+    allowed = judged.tolerance.allowed(effect.before, effect.after)
+    if allowed is None or max(effect.low, -effect.high) <= allowed:
+        return ""
+    return f"beyond {judged.tolerance.words}, but not significant at a false discovery rate of {100 * DISCOVERIES:g} %"
 
 
 def _is_sure(family: Family) -> bool:

@@ -17,7 +17,9 @@ LEAST_EXCESS = 0.1
 LEAST_PERCENT = 0.001
 """Differences below this are not written out."""
 
-EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
+NEGLIGIBLE = "negligible"
+
+EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, NEGLIGIBLE))
 """Names of effect sizes, each from this size on [cohen1988 §2.2.3]."""
 
 
@@ -80,16 +82,20 @@ def _difference(row: Mapping[str, Any]) -> str:
 
 
 def _strength(row: Mapping[str, Any]) -> str:
-    """p and the effect size: `p 0.1, needs 4 repetitions, paired p 0.01, large effect`."""
+    """p and the effect size: `p 0.1, needs 4 repetitions, paired p 0.01, large effect`. A difference may be beyond
+    chance and too small to matter: `p 0.0079, significant, but negligible in practice`.
+    """
     few = f"needs {fewest()} repetitions" if row["pairs"] < fewest() else ""
     paired = "" if math.isnan(row["paired_p"]) else f"paired p {_probability(row['paired_p'])}"
-    name = _effect(row)
-    return ", ".join(filter(None, (f"p {_probability(row['p'])}", few, paired, f"{name} effect" if name else "")))
+    effect = _effect(row)
+    if effect.startswith(NEGLIGIBLE) and direction(row) in ("higher", "lower"):
+        effect = f"significant, but {effect}"
+    return ", ".join(filter(None, (f"p {_probability(row['p'])}", few, paired, effect)))
 
 
 def _effect(row: Mapping[str, Any]) -> str:
-    """The name of the effect size. It compares the difference with the spread of the repetitions, which may be tiny: a
-    difference that no user would notice is negligible, however small the spread. Without a spread there is none.
+    """The effect size. It compares the difference with the spread of the repetitions, which may be tiny: a difference
+    that no user would notice is negligible in practice, however small the spread. Without a spread there is none.
     """
     size = abs(row["effect"])
     if math.isnan(size):
@@ -97,8 +103,8 @@ def _effect(row: Mapping[str, Any]) -> str:
     metric = of_key(str(row["metric"]))
     allowed = relevant("" if metric is None else metric.name).allowed(row["reference"], row["candidate"])
     if allowed is None or abs(row["difference"]) <= allowed:
-        return "negligible"
-    return next(name for least, name in EFFECTS if size >= least)
+        return f"{NEGLIGIBLE} in practice"
+    return f"{next(name for least, name in EFFECTS if size >= least)} effect"
 
 
 def _probability(p: float) -> str:

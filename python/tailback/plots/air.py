@@ -22,7 +22,7 @@ from matplotlib.patches import Patch
 
 from tailback.analysis.stations import station_traits
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import kinds, labels, style
+from tailback.plots import kinds, labels, one_of_several, outside, style
 from tailback.plots.aggregates import pairs_of
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
@@ -47,15 +47,17 @@ COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per PPDU: axes, panel, unit, t (s), x (ms since the beginning of the span), share (the span, ms), and
-    columns of the table `wifi`, whose hosts are in the order of the cells: an access point, then its stations.
+    """One row per PPDU: axes, panel, unit, t (s), x (ms since the beginning of the span), share (the span, ms), the
+    measurement window (s), which of how many repetitions it is, and columns of the table `wifi`, whose hosts are in the
+    order of the cells: an access point, then its stations.
     """
     try:
         span = float(choice.metric) if choice.metric is not None else SPAN_MS
     except ValueError:
         raise NotDrawable(f"`{choice.metric}` is not a number of milliseconds\n  hint: --metric 50") from None
-    firsts = [runs[0] for _, runs in results.configurations if runs[0].has("wifi")]
-    parts = [_ppdus(run, span) for run in firsts]
+    having = [runs for _, runs in results.configurations if runs[0].has("wifi")]
+    firsts = [runs[0] for runs in having]
+    parts = [_ppdus(runs[0], span).assign(**one_of_several.columns(runs)) for runs in having]
     if not parts or not any(len(part) for part in parts):
         raise lacking(results.path, "PPDU on the air", "wifi")
     of_stations = [station_traits(run.scenario) for run in firsts]
@@ -79,7 +81,7 @@ def _ppdus(run: RunResult, span: float) -> pd.DataFrame:
     columns = {f"ppdu.{name}": rows[name] for name in COLUMNS}
     label = ", ".join(style.label(axis, value) for axis, value in run.axes.items())
     times = {"t": rows["t"], "x": (rows["t"] - middle) * 1e3, "share": span}
-    return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **columns})
+    return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **columns, **outside.edges(run)})
 
 
 @worded
@@ -100,8 +102,22 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             axes.set_title(labels.wrapped(panel, labels.panel_width(axes), style.STYLE["axes.titlesize"]), loc="left")
         start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
         grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
-        labels.finish(figure, [*_receivers(table, looks), *_handles(table)])
+        said = [*_not_measured(grid, table), *one_of_several.key(table)]
+        labels.finish(figure, [*_receivers(table, looks), *_handles(table), *said])
     return figure
+
+
+def _not_measured(grid: Iterable[Axes], table: pd.DataFrame) -> list[Patch]:
+    """Shades what of the span is beyond the measurement window; its entry of the legend."""
+    found: list[Patch] = []
+    if not outside.known(table):
+        return found
+    for axes, (_, rows) in zip(grid, table.groupby("panel", sort=False), strict=True):
+        begin, span = float((rows["t"] - rows["x"] / 1e3).iloc[0]), float(rows["share"].iloc[0]) / 1e3
+        in_ms = rows[[*outside.EDGES]].sub(begin).mul(1e3)
+        outside.shade(axes, in_ms, span * 1e3)
+        found = found or outside.key(in_ms, span * 1e3)
+    return found
 
 
 Colours = Mapping[tuple[str, str], str]

@@ -1,10 +1,11 @@
 """Goodput, ping, TCP RTT, cwnd and queue over time: means over the repetitions, and the 95 % interval of that mean as a
 band, within what is possible: not below 0, and for goodput not beyond what the links carry.
 
-In bins of 1 s or of `--bin`: goodput of all flows together, means over pings or flows of RTT and cwnd, and the mean
-length of the longest queue, of all root disciplines of a run, over the samples of a bin. A mean over time series that
-are not in phase hides their oscillations; `timeseries` shows single runs. If there are more curves than line styles,
-each has a colour and a line style of its own, and the legend has the highest first.
+In bins of 1 s or of `--bin`, each drawn at its middle: goodput of all flows together, means over pings or flows of RTT
+and cwnd, and the mean length of the longest queue, of all root disciplines and mac80211's queues at radios, over the
+samples of a bin. A mean over time series that are not in phase hides their oscillations; `timeseries` shows single
+runs. If there are more curves than line styles, each has a colour and a line style of its own, and the legend has the
+highest first.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 
 from tailback.analysis.intervals import t_intervals
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, capacity, cut, gaps, labels, lines
+from tailback.plots import bins, capacity, cut, gaps, labels, lines, outside
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.plots.offered import one_of
@@ -57,13 +58,15 @@ SERIES: dict[str, Series] = {
     "ping": Series("Ping", "ms", "ping", curves.ping, "ping"),
     "rtt": Series("TCP RTT", "ms", "tcp_info", curves.rtt, "tcp"),
     "cwnd": Series("cwnd", "segments", "tcp_info", curves.cwnd, "tcp"),
-    "queue": Series("Longest queue", "packets", "qdisc", curves.queue, "queue"),
+    "queue": Series("Longest queue", "packets", "qdisc", curves.queue_or_radio, "queue"),
 }
 
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
+    """One row per configuration and bin: axes, panel, unit, n (repetitions), t (s), mean, low, high, measured, the bin
+    width (s), and the measurement window.
+    """
     series = SERIES[QUEUE] if choice.metric == QUEUE else one_of(choice.metric or "goodput", SERIES, "bands")
     having = [(axes, [run for run in runs if run.has(series.table)]) for axes, runs in results.configurations]
     found = stacked([_intervals(axes, runs, (series, choice)) for axes, runs in having if runs])
@@ -74,7 +77,9 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def _intervals(axes: dict[str, str], runs: list[RunResult], shown: tuple[Series, Choice]) -> dict[str, Any]:
     series, choice = shown
+    width = bins.width_ns(runs[0], choice) / NANOSECONDS
     times, wide = curves.side_by_side([series.read(run, bins.width_ns(run, choice)) for run in runs])
+    times = times - width / 2
     known = ~np.isnan(wide)
     counts = known.sum(axis=1)
     means, ends = np.empty(len(times)), np.empty((len(times), 2))
@@ -84,10 +89,10 @@ def _intervals(axes: dict[str, str], runs: list[RunResult], shown: tuple[Series,
         means[some] = values.mean(axis=1)
         ends[some] = t_intervals(values.T, 0.0)
     highest = capacity.bounded_each(ends[:, 1], means, series.most(runs))
-    start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
     return {
         **axes, "panel": series.title, "unit": series.unit, "n": counts, "t": times,
-        "mean": means, "low": ends[:, 0], "high": highest, "measured": (times > start) & (times <= end),
+        "mean": means, "low": ends[:, 0], "high": highest, "measured": outside.within(times, runs[0]),
+        bins.WIDTH: width, **outside.edges(runs[0]),
     }  # fmt: skip
 
 
@@ -108,7 +113,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         _paint(axes, rows, look)
         peaks.see(axes, rows["mean"])
 
-    panels = lines.Panels(paint, _scale, "Time (s)", label, height="mean", band=lines.INTERVAL, order=_from_above)
+    panels = lines.Panels(paint, _scale, lines.TIME, label, height="mean", band=lines.INTERVAL, order=_from_above)
     figure = lines.draw(table, panels, choice)
     peaks.note(str(table["unit"].iloc[0]))
     return figure
@@ -126,7 +131,7 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     top = min(float(table[["mean", "high"]].max().max()), max(BAND * highest, float(table["mean"].max())))
     top = min(top, OVERSHOOT * highest)
     axes.set_ylim(0, top * 1.08 if top > 0 else 1)
-    axes.set_xlim(0, float(table["t"].max()))
+    axes.set_xlim(0, bins.last(table))
 
 
 def on(axes: Axes, table: pd.DataFrame) -> None:

@@ -1,15 +1,21 @@
-"""The bins of a curve over time: their width, as the user gives it or as fits the length of the run."""
+"""The bins of a curve over time: their width, as the user gives it or as fits the length of the run.
+
+The `t` of a bin is its middle, so that its value is not drawn later than it was.
+"""
 
 from collections.abc import Collection
 
-import numpy as np
 import pandas as pd
 
 from tailback.analysis import Window, bin_width_ns, throughput_bins
 from tailback.analysis.table import Table
+from tailback.analysis.window import NANOSECONDS
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import RunResult
+
+WIDTH = "bin width"
+"""Column with the width (s) of the bin that a row is of, whose middle is its `t`; unknown for a sample."""
 
 
 def width_ns(run: RunResult, choice: Choice) -> int:
@@ -29,15 +35,23 @@ def _ms(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e6:g}ms"
 
 
-def width_s(ends: "pd.Series[float]") -> float:
-    """The width of bins with these ends; the first bin begins at 0."""
-    return float(np.diff(np.unique([0.0, *ends])).min())
+def ends(table: pd.DataFrame) -> "pd.Series[float]":
+    """The ends (s) of bins; of samples their times."""
+    return table["t"] + table[WIDTH].fillna(0.0) / 2 if WIDTH in table else table["t"]
 
 
-def from_start(series: pd.DataFrame, width: float) -> pd.DataFrame:
-    """A series of bins with the start of its first one, without which the step to its end would not be drawn."""
-    first = series.iloc[:1]
-    return pd.concat([first.assign(t=first["t"] - width), series])
+def last(table: pd.DataFrame) -> float:
+    """When the last bin ends, or the last sample was taken (s)."""
+    return float(ends(table).max())
+
+
+def steps(series: pd.DataFrame) -> pd.DataFrame:
+    """The bins of a series for steps that end at their `t`, after the start of the first one, without which the step to
+    its end would not be drawn.
+    """
+    found = series.assign(t=ends(series))
+    first = found.iloc[:1]
+    return pd.concat([first.assign(t=first["t"] - first[WIDTH]), found])
 
 
 def received(run: RunResult, flows: Collection[str] | None = None) -> Table:
@@ -47,5 +61,7 @@ def received(run: RunResult, flows: Collection[str] | None = None) -> Table:
 
 
 def goodput(run: RunResult, choice: Choice, flows: Collection[str] | None = None) -> pd.DataFrame:
-    """Goodput of each flow, or of these, in bins over the whole run: t (s, end of the bin), flow, mbps."""
-    return throughput_bins(received(run, flows), Window(0, run.scenario.duration_ns), width_ns(run, choice))
+    """Goodput of each flow, or of these, in bins over the whole run: t (s), flow, mbps, bin width (s)."""
+    width = width_ns(run, choice)
+    found = throughput_bins(received(run, flows), Window(0, run.scenario.duration_ns), width)
+    return found.assign(t=found["t"] - width / NANOSECONDS / 2, **{WIDTH: width / NANOSECONDS})

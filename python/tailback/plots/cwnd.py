@@ -11,8 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, cut, gaps, kinds, layout, lines, many, senders
+from tailback.plots import bins, cut, gaps, kinds, layout, lines, many, one_of_several, outside, senders
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -26,18 +25,23 @@ OVERSHOOT = 1.5
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured. Of many flows, one row per bin:
-    `value` is the median of the `n` active flows, between p10 and p90.
+    """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured, the measurement window, and which
+    of how many repetitions it is. Of many flows, one row per bin: `value` is the median of the `n` active flows,
+    between p10 and p90, in a bin of this bin width (s).
     """
-    firsts = [runs[0] for _, runs in results.configurations if _has_windows(runs[0])]
+    having = [runs for _, runs in results.configurations if _has_windows(runs[0])]
+    firsts = [runs[0] for runs in having]
     if not firsts:
         raise lacking(results.path, "TCP flow", "tcp")
     flows = [(run, list(senders.samples(run)["flow"].unique())) for run in firsts]
     series = many.lines_of(flows)
     if series is None:
-        parts = [_cwnd_samples(run) for run in firsts]
+        parts = [_cwnd_samples(runs[0]).assign(**one_of_several.columns(runs)) for runs in having]
         return kinds.with_column(parts, FLOW, kinds.labelled([kinds.of_flows(*each) for each in flows], "flows"))
-    parts = [_of_many(run, of_run, choice) for run, of_run in zip(firsts, series, strict=True)]
+    parts = [
+        _of_many(runs[0], of_run, choice).assign(**one_of_several.columns(runs))
+        for runs, of_run in zip(having, series, strict=True)
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -49,18 +53,16 @@ def _has_windows(run: RunResult) -> bool:
 def _of_many(run: RunResult, series: many.Series, choice: Choice) -> pd.DataFrame:
     cells = many.means(over_time(run), ("flow", "snd_cwnd"), bins.width_ns(run, choice))
     found = many.over_flows(cells, series)
-    start, end = (edge / NANOSECONDS for edge in run.window_ns)
     head = {**run.axes, FLOW: found["series"], "panel": "cwnd", "unit": "segments"}
-    measured = (found["t"] > start) & (found["t"] <= end)
-    return pd.DataFrame({**head, **found.drop(columns="series"), "measured": measured})
+    same = {"measured": outside.within(found["t"], run), **outside.edges(run)}
+    return pd.DataFrame({**head, **found.drop(columns="series"), **same})
 
 
 def _cwnd_samples(run: RunResult) -> pd.DataFrame:
     info = senders.samples(run)
-    start, end = (edge / NANOSECONDS for edge in run.window_ns)
-    measured = (info["t"] >= start) & (info["t"] < end)
-    values = {"t": info["t"], "value": info["snd_cwnd"].astype(float), "measured": measured}
-    return pd.DataFrame({**run.axes, FLOW: info["flow"], "panel": "cwnd", "unit": "segments", **values})
+    values = {"t": info["t"], "value": info["snd_cwnd"].astype(float), "measured": outside.within(info["t"], run)}
+    head = {**run.axes, FLOW: info["flow"], "panel": "cwnd", "unit": "segments"}
+    return pd.DataFrame({**head, **values, **outside.edges(run)})
 
 
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
@@ -80,7 +82,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
         _paint(axes, rows, look)
         peaks.see(axes, many.tops(rows))
 
-    shown = lines.Panels(paint, _scale, "Time (s)", "cwnd (segments)", height=many.top(table), band=many.BAND)
+    shown = lines.Panels(paint, _scale, lines.TIME, "cwnd (segments)", height=many.top(table), band=many.BAND)
     figure = lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
     peaks.note("segments")
     return figure
@@ -90,7 +92,7 @@ def _scale(axes: Axes, table: pd.DataFrame) -> None:
     """Sets the limits of one panel."""
     highest = top(table)
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
-    axes.set_xlim(0, float(table["t"].max()))
+    axes.set_xlim(0, bins.last(table))
 
 
 def top(table: pd.DataFrame) -> float:

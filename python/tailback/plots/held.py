@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 
 from tailback.analysis.sockets import BY_KERNEL, HELD, held_in_bins
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, labels, style
+from tailback.plots import bins, labels, one_of_several, outside, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.results import Results, RunResult
@@ -47,10 +47,11 @@ LOOKS: Mapping[str, tuple[str, str]] = {
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration, flow, bin and cause: axes, panel, unit, flow, t (s, end of the bin), series (the
-    cause), value (% of the bin).
+    """One row per configuration, flow, bin and cause: axes, panel, unit, flow, t (s), series (the cause), value (% of
+    the bin), bin width (s), the measurement window, and which of how many repetitions it is.
     """
-    parts = [_shares(runs[0], choice) for _, runs in results.configurations if runs[0].has("tcp_info")]
+    having = [runs for _, runs in results.configurations if runs[0].has("tcp_info")]
+    parts = [_shares(runs[0], choice).assign(**one_of_several.columns(runs)) for runs in having]
     parts = [part for part in parts if len(part)]
     if not parts:
         raise lacking(results.path, "times for which senders were held", "tcp")
@@ -58,9 +59,10 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 
 def _shares(run: RunResult, choice: Choice) -> pd.DataFrame:
-    found = held_in_bins(run.columns("tcp_info", COLUMNS), bins.width_ns(run, choice))
+    width = bins.width_ns(run, choice)
+    found = held_in_bins(run.columns("tcp_info", COLUMNS), width)
     parts = [
-        pd.DataFrame({FLOW: flow, "t": each.ends_ns / NANOSECONDS, CAUSE: cause, "value": shares})
+        pd.DataFrame({FLOW: flow, "t": (each.ends_ns - width / 2) / NANOSECONDS, CAUSE: cause, "value": shares})
         for flow, each in found.items()
         for cause, shares in each.shares.items()
     ]
@@ -71,7 +73,8 @@ def _shares(run: RunResult, choice: Choice) -> pd.DataFrame:
         table = means.assign(**{FLOW: f"mean of {count} flows"})
     label = ", ".join(style.label(axis, value) for axis, value in run.axes.items())
     head = {**run.axes, "panel": label, "unit": "%"}
-    return pd.DataFrame({**head, **{name: table[name] for name in (FLOW, "t", CAUSE, "value")}})
+    values = {name: table[name] for name in (FLOW, "t", CAUSE, "value")}
+    return pd.DataFrame({**head, **values, bins.WIDTH: width / NANOSECONDS, **outside.edges(run)})
 
 
 @worded
@@ -90,7 +93,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             on(axes, rows)
             axes.set_title(labels.wrapped(panel, labels.panel_width(axes), style.STYLE["axes.titlesize"]), loc="left")
         grid[-1, 0].set_xlabel("Time (s)")
-        labels.finish(figure, _explained(table))
+        labels.finish(figure, [*_explained(table), *outside.key(table), *one_of_several.key(table)])
     return figure
 
 
@@ -112,21 +115,20 @@ def on(axes: Axes, table: pd.DataFrame) -> None:
         _strip(axes, table[table[FLOW] == flow], float(len(flows) - 1 - place))
     axes.set_yticks(range(len(flows)), flows[::-1])
     axes.set_ylim(-0.5, len(flows) - 0.5)
-    axes.set_xlim(0, float(table["t"].max()))
+    last = bins.last(table)
+    axes.set_xlim(0, last)
+    outside.shade(axes, table, last)
 
 
 def _strip(axes: Axes, rows: pd.DataFrame, row: float) -> None:
-    """One flow: the shares of each bin on top of each other. A bin is a box that ends at its `t`."""
+    """One flow: the shares of each bin on top of each other. A bin is a box around its `t`."""
     wide = rows.pivot_table(index="t", columns=CAUSE, values="value", fill_value=0.0)
-    ends = wide.index.to_numpy(dtype=np.float64)
-    width = bins.width_s(rows["t"])
-    base = np.full(len(ends), row - HEIGHT / 2)
+    middles, width = wide.index.to_numpy(dtype=np.float64), rows[bins.WIDTH].iloc[0]
+    base = np.full(len(middles), row - HEIGHT / 2)
     for cause in WORDS:
         if cause not in wide or not (wide[cause] > 0).any():
             continue
         height = wide[cause].to_numpy(dtype=np.float64) / 100 * HEIGHT
         colour, hatch = LOOKS[cause]
-        axes.bar(
-            ends - width, height, width, base, align="edge", color=colour, hatch=hatch, edgecolor="white", linewidth=0
-        )
+        axes.bar(middles, height, width, base, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
         base = base + height

@@ -13,13 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tailback.plots import kinds, labels, layout, many, style
+from tailback.plots import kinds, labels, layout, many, one_of_several, outside, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles, Shared
 
 MAX_PANELS = 24
 ACROSS = 4
 MAX_ACROSS = 6
+
+TIME = "Time (s)"
 
 INTERVAL = "95 % interval of the mean"
 """What bands and whiskers around means over repetitions are."""
@@ -55,6 +57,11 @@ class Panels:
     """Draws the rows of all configurations of a panel below what `paint` draws, so that none covers another."""
     explained: Callable[[pd.DataFrame], Sequence[Artist]] = lambda _: ()
     """What the marks of a table mean, for the legend."""
+
+    @property
+    def over_time(self) -> bool:
+        """Whether x is the time of a run."""
+        return self.x_label == TIME
 
     def roles(self, values: Axes_, choice: Choice) -> Roles:
         """How each axis is shown, so that no two lines of a panel look alike."""
@@ -133,6 +140,8 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
             _paint(panel, part, panels, (shown, looks))
             same = [other for (_, other), its in zip(parts, groups, strict=True) if its == group]
             panels.scale(panel, table if together else pd.concat(same))
+            if panels.over_time:
+                outside.shade(panel, part, panel.get_xlim()[1])
             panel.set_title(label)
         for panel in grid[len(parts) :]:
             panel.set_visible(False)
@@ -147,7 +156,8 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
             keys = pair_keys(table, shown, looks)
         else:
             keys = _by_axes(axes, shown, panels)
-        labels.finish(figure, [*keys, *panels.around(table)])
+        said = [*outside.key(table), *one_of_several.key(table)] if panels.over_time else []
+        labels.finish(figure, [*keys, *panels.around(table), *said])
     return figure
 
 

@@ -34,8 +34,9 @@ SHARES = {LOW: 0.1, MIDDLE: 0.5, HIGH: 0.9}
 BAND = "10th to 90th percentile around the median"
 """What the line and the band are, for the legend."""
 
-BESIDE = ("n", LOW, HIGH)
-"""The columns of a table of many flows beside those of single flows: the number of active flows, and the band."""
+BESIDE = ("n", LOW, HIGH, bins.WIDTH)
+"""The columns of a table of many flows beside those of single flows: the number of active flows, the band, and the
+width of the bins."""
 
 Series = Mapping[str, str]
 """The name of the line to which each flow belongs."""
@@ -57,14 +58,14 @@ class Cells(Struct, frozen=True):
         return int(self.bins.max(initial=-1)) + 1
 
     def total(self, flows: npt.NDArray[np.bool_]) -> tuple[Values, Values]:
-        """The ends of all bins in s, and the sum of these flows in each."""
+        """The middles of all bins in s, and the sum of these flows in each."""
         these = flows[self.of]
         sums = np.bincount(self.bins[these], self.values[these], self.count)
-        return self.ends(np.arange(self.count)), np.asarray(sums, dtype=np.float64)
+        return self.middles(np.arange(self.count)), np.asarray(sums, dtype=np.float64)
 
-    def ends(self, places: Places) -> Values:
-        """The ends of bins in s."""
-        return np.asarray((places + 1) * self.width_s, dtype=np.float64)
+    def middles(self, places: Places) -> Values:
+        """The middles of bins in s."""
+        return np.asarray((places + 0.5) * self.width_s, dtype=np.float64)
 
 
 def lines_of(
@@ -135,14 +136,15 @@ def goodput(run: RunResult, choice: Choice, flows: Collection[str] | None = None
 
 
 def over_flows(cells: Cells, series: Series) -> pd.DataFrame:
-    """One row per line and bin: series, t (s, end of the bin), n (active flows), p10, value (the median), p90."""
+    """One row per line and bin: series, t (s), bin width (s), n (active flows), p10, value (the median), p90."""
     names = list(dict.fromkeys(series[flow] for flow in cells.flows))
     code = {name: place for place, name in enumerate(names)}
     line = np.array([code[series[flow]] for flow in cells.flows], dtype=np.intp)[cells.of]
     count = max(1, cells.count)
     places, n, found = _percentiles(line * count + cells.bins, cells.values)
     named = np.array(names, dtype=object)[places // count]
-    return pd.DataFrame({"series": named, "t": cells.ends(places % count), "n": n, **found})
+    head = {"series": named, "t": cells.middles(places % count), bins.WIDTH: cells.width_s}
+    return pd.DataFrame({**head, "n": n, **found})
 
 
 def by_time(t: Values, values: Values) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.analysis.window import NANOSECONDS
-from tailback.plots import cut, gaps, style
+from tailback.plots import cut, gaps, one_of_several, outside, style
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunPair, RunResult
 
@@ -21,7 +21,7 @@ MAX_FLOWS = 4
 
 PANELS = {"cwnd": "segments", "TCP RTT": "ms"}
 SIDES = ("reference", "candidate")
-COLUMNS = ("panel", "unit", "flow", "side", "t", "value", "measured")
+COLUMNS = ("panel", "unit", "flow", "side", "t", "value", "measured", *outside.EDGES)
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "reference": {"color": style.GREY, "linewidth": 1.6},
@@ -46,12 +46,11 @@ def _of_run(run: RunResult, side: str) -> pd.DataFrame:
     if not run.has("tcp_info"):
         return pd.DataFrame(columns=list(COLUMNS))
     info = run.tcp_info
-    start, end = (edge / NANOSECONDS for edge in run.window_ns)
     values = {"cwnd": info["snd_cwnd"], "TCP RTT": info["rtt"].where(info["rtt"] > 0) / 1e3}
     parts = [
         pd.DataFrame(
             {"panel": panel, "unit": PANELS[panel], "flow": info["flow"], "side": side, "t": info["t"],
-             "value": of_panel.astype(np.float64), "measured": (info["t"] >= start) & (info["t"] < end)}
+             "value": of_panel.astype(np.float64), "measured": outside.within(info["t"], run), **outside.edges(run)}
         ).dropna(subset=["value"])
         for panel, of_panel in values.items()
     ]  # fmt: skip
@@ -64,6 +63,7 @@ def draw(table: pd.DataFrame, names: Mapping[str, str], divergence: Mapping[str,
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=_size(len(flows)), layout="constrained")
         grid = figure.subplots(len(PANELS), len(flows), squeeze=False, sharex=True, sharey="row")
+        last = float(table["t"].max())
         for row, panel in enumerate(PANELS):
             part = table[table["panel"] == panel]
             for column, flow in enumerate(flows):
@@ -72,7 +72,10 @@ def draw(table: pd.DataFrame, names: Mapping[str, str], divergence: Mapping[str,
         for column, flow in enumerate(flows):
             grid[0, column].set_title(flow)
             grid[-1, column].set_xlabel("Time (s)")
-        _legend(figure, names, divergence)
+        for axes in grid.ravel():
+            axes.set_xlim(0, last)
+            outside.shade(axes, table, last)
+        _legend(figure, names, divergence, [*outside.key(table, last), *one_of_several.key(table)])
         figure.align_ylabels()
     return figure
 
@@ -102,10 +105,12 @@ def _finish_row(row: Sequence[Axes], part: pd.DataFrame, panel: str) -> None:
     peaks.note(PANELS[panel])
 
 
-def _legend(figure: Figure, names: Mapping[str, str], divergence: Mapping[str, float]) -> None:
-    lines = [mpl.lines.Line2D([], [], **LOOKS[side]) for side in SIDES]
+def _legend(figure: Figure, names: Mapping[str, str], divergence: Mapping[str, float], more: Sequence[Artist]) -> None:
+    lines: list[Artist] = [mpl.lines.Line2D([], [], **LOOKS[side]) for side in SIDES]
     labels = [names[side] for side in SIDES]
     if divergence:
         lines.append(mpl.lines.Line2D([], [], color=style.PALETTE[1], linewidth=0.8, linestyle=":"))
         labels.append("First divergence")
+    lines += more
+    labels += [str(each.get_label()) for each in more]
     figure.legend(lines, labels, loc="outside lower center", ncols=3)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import bins, gaps, labels, layout, many, style
+from tailback.plots import bins, gaps, labels, layout, many, one_of_several, outside, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -29,10 +29,12 @@ MAX_RUNS = 6
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: the axes, panel, unit, series (a flow, a ping, or `mean`), t (s), value. Of many flows in a
-    direction, one row per bin: `value` is the median of the `n` active flows, between p10 and p90.
+    """One row per ping, and per bin of goodput and of the mean of pings: the axes, panel, unit, series (a flow, a ping,
+    or `mean`), t (s), value, bin width (s), the measurement window, and which of how many repetitions it is. Of many
+    flows in a direction, `value` is the median of the `n` active flows, between p10 and p90.
     """
-    firsts = [runs[0] for _, runs in results.configurations]
+    configurations = [runs for _, runs in results.configurations]
+    firsts = [runs[0] for runs in configurations]
     if len(firsts) > MAX_RUNS:
         hint = f"choose some with `--where AXIS=VALUE`; the axes are {', '.join(results.axes)}"
         raise NotDrawable(f"{len(firsts)} configurations are too many, at most {MAX_RUNS} fit\n  hint: {hint}")
@@ -41,9 +43,10 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
         panel: many.lines_of([(run, names(run)) for run in firsts], kind, most) for panel, (names, kind) in READ.items()
     }
     parts = []
-    for place, run in enumerate(firsts):
+    for place, (run, *others) in enumerate(configurations):
         of_run = {panel: each[place] for panel, each in lines.items() if each is not None}
-        parts += _panel_series(run, choice, of_run)
+        same = {**outside.edges(run), **one_of_several.columns([run, *others])}
+        parts += [part.assign(**same) for part in _panel_series(run, choice, of_run)]
     if not parts:
         raise lacking(results.path, "flows or pings", "goodput")
     return pd.concat(parts, ignore_index=True)
@@ -99,12 +102,15 @@ def _series(run: RunResult, panel: str, rows: pd.DataFrame) -> list[pd.DataFrame
     rows = rows.assign(series=rows["series"].map(short))
     head = {**run.axes, "panel": panel, "unit": UNITS[panel]}
     values = rows["value"].astype(np.float64)
-    parts = [pd.DataFrame({**head, "series": rows["series"], "t": rows["t"], "value": values})]
+    width = rows.get(bins.WIDTH, np.nan)
+    parts = [pd.DataFrame({**head, "series": rows["series"], "t": rows["t"], "value": values, bins.WIDTH: width})]
     if rows["series"].nunique() > 1:
         # Pings are not sent at the same instants, so they are averaged in bins of a second.
-        ends = rows["t"] if panel != PING else np.ceil(rows["t"] + 1e-9)
-        mean = values.groupby(ends).mean()
-        parts.append(pd.DataFrame({**head, "series": MEAN, "t": mean.index.to_numpy(), "value": mean.to_numpy()}))
+        middles = rows["t"] if panel != PING else np.floor(rows["t"] + 1e-9) + 0.5
+        mean = values.groupby(middles).mean()
+        width = rows[bins.WIDTH].iloc[0] if panel != PING else 1.0
+        of_mean = {"t": mean.index.to_numpy(), "value": mean.to_numpy(), bins.WIDTH: width}
+        parts.append(pd.DataFrame({**head, "series": MEAN, **of_mean}))
     return parts
 
 
@@ -130,7 +136,7 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
         width = max(style.COLUMN_WIDTH, min(style.PAGE_WIDTH, 2.6 * len(columns)))
         figure = Figure(figsize=(width, 0.9 + 1.5 * len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(columns), squeeze=False, sharex=True, sharey="row")
-        looks = _looks(table)
+        looks, last = _looks(table), bins.last(table)
         for column, (label, part) in enumerate(columns):
             grid[0, column].set_title(label)
             grid[-1, column].set_xlabel("Time (s)")
@@ -140,7 +146,8 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
                     mean: float = 1.2 if name == MEAN else 0.7
                     many.band(axes, curve := gaps.broken(rows), looks[str(name)].colour)
                     gaps.draw(axes, curve, "value", **looks[str(name)].drawn, linewidth=mean)
-                axes.set_xlim(0, float(table["t"].max()))
+                axes.set_xlim(0, last)
+                outside.shade(axes, part, last)
         for row, panel in enumerate(panels):
             highest = float(many.tops(table)[table["panel"] == panel].max())
             grid[row, 0].set_ylim(0, highest * 1.08 if highest > 0 else 1)
@@ -150,7 +157,8 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             mpl.lines.Line2D([], [], **look.drawn, label=labels.sentence(name) if name == MEAN else name)
             for name, look in looks.items()
         ]
-        labels.finish(figure, [*handles, *((many.key(),) if many.summarised(table) else ())])
+        bands = [many.key()] if many.summarised(table) else []
+        labels.finish(figure, [*handles, *bands, *outside.key(table), *one_of_several.key(table)])
     return figure
 
 

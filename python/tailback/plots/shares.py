@@ -21,7 +21,7 @@ from tailback.analysis import t_interval
 from tailback.analysis.parts import group_of
 from tailback.analysis.wifi import DOWN, UP
 from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, gaps, kinds, labels, layout, lines, many
+from tailback.plots import bins, gaps, kinds, labels, layout, lines, many, outside
 from tailback.plots.errors import lacking
 from tailback.plots.layout import AUTOMATIC, Choice, Look, worded
 from tailback.results import Results, RunResult
@@ -32,8 +32,9 @@ PANEL = "Share of goodput"
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t, mean, low, high. Of
-    many that share, one row per bin: `value` is the median of the `n` active ones, between p10 and p90.
+    """One row per configuration, direction, group and bin: axes, panel, unit, n (repetitions), t (s), mean, low, high,
+    bin width (s), and the measurement window. Of many that share, one row per bin: `value` is the median of the `n`
+    active ones, between p10 and p90.
     """
     tables = [(axes, _table(runs, choice)) for axes, runs in results.configurations]
     sharing = [(axes, each) for axes, table in tables for each in _sharing(table)]
@@ -59,8 +60,10 @@ def _labels(results: Results, parts: Sequence[pd.DataFrame]) -> list[kinds.Kinds
 
 
 def _table(runs: list[RunResult], choice: Choice) -> pd.DataFrame:
-    """The goodput of each flow in each bin: flow, group, direction, repetition, t, mbps."""
-    each = [_bins(run, choice).assign(repetition=run.repetition) for run in runs if run.has("flows")]
+    """The goodput of each flow in each bin: flow, group, direction, repetition, t, mbps, and `KEPT`."""
+    each = [
+        _bins(run, choice).assign(repetition=run.repetition, **outside.edges(run)) for run in runs if run.has("flows")
+    ]
     return pd.concat(each or [_NONE])
 
 
@@ -79,7 +82,10 @@ def _sharing(table: pd.DataFrame) -> list[Sharing]:
     return found
 
 
-_NONE = pd.DataFrame({"flow": [], "t": [], "mbps": [], GROUP: [], WAY: [], "repetition": []})
+KEPT = (bins.WIDTH, *outside.EDGES)
+"""Columns that are the same in all bins of a run."""
+
+_NONE = pd.DataFrame(columns=["flow", "t", "mbps", GROUP, WAY, "repetition", *KEPT], dtype=np.float64)
 
 
 def _bins(run: RunResult, choice: Choice) -> pd.DataFrame:
@@ -88,7 +94,7 @@ def _bins(run: RunResult, choice: Choice) -> pd.DataFrame:
     measure = run.manifest["measure"]
     table = _goodput(run, choice)
     # What arrives later is what the queues still held, in which shares mean nothing.
-    table = table[table["t"] <= run.scenario.last_stop_ns / NANOSECONDS + 1e-9]
+    table = table[bins.ends(table) <= run.scenario.last_stop_ns / NANOSECONDS + 1e-9]
     flows = table["flow"].unique()
     ways = {flow: measure["directions"].get(flow, "across") for flow in flows}
     groups = {flow: group_of(flow, measure) for flow in flows}
@@ -96,12 +102,15 @@ def _bins(run: RunResult, choice: Choice) -> pd.DataFrame:
 
 
 def _goodput(run: RunResult, choice: Choice) -> pd.DataFrame:
-    """The goodput of each flow in each bin: t (s), flow, mbps; of many flows, only in those in which it is active."""
+    """The goodput of each flow in each bin: t (s), flow, mbps, bin width (s); of many flows, only in those in which it
+    is active.
+    """
     if run.flows["flow"].nunique() <= many.MOST_LINES:
         return bins.goodput(run, choice)
     cells = many.goodput(run, choice)
     names = np.array(cells.flows, dtype=object)[cells.of]
-    return pd.DataFrame({"t": cells.ends(cells.bins), "flow": names, "mbps": cells.values})
+    found = {"t": cells.middles(cells.bins), "flow": names, "mbps": cells.values}
+    return pd.DataFrame({**found, bins.WIDTH: cells.width_s})
 
 
 def _over_all(sharing: Sequence[tuple[dict[str, str], Sharing]]) -> list[pd.DataFrame]:
@@ -116,7 +125,7 @@ def _over_all(sharing: Sequence[tuple[dict[str, str], Sharing]]) -> list[pd.Data
         share = (each / each.groupby(level=["repetition", "t"]).transform("sum")).dropna()
         found = many.by_time(share.index.get_level_values("t").to_numpy(), share.to_numpy())
         head = {**axes, WAY: way, GROUP: many.label("all", sizes[way], kind), "panel": PANEL, "unit": ""}
-        parts.append(pd.DataFrame({**head, **found}))
+        parts.append(pd.DataFrame({**head, **found, **_kept(rows)}))
     return parts
 
 
@@ -132,13 +141,17 @@ def _shares(head: dict[str, str], rows: pd.DataFrame) -> pd.DataFrame:
         mean = each.mean()
         columns = {"n": each.size().to_numpy(), "t": mean.index.to_numpy(), "mean": mean.to_numpy()}
         named = {**head, GROUP: str(group), "panel": PANEL, "unit": ""}
-        parts.append(pd.DataFrame({**named, **columns, "low": ends[:, 0], "high": ends[:, 1]}))
+        parts.append(pd.DataFrame({**named, **columns, "low": ends[:, 0], "high": ends[:, 1], **_kept(rows)}))
     return pd.concat(parts, ignore_index=True)
 
 
+def _kept(rows: pd.DataFrame) -> dict[str, float]:
+    return {name: float(rows[name].iloc[0]) for name in KEPT}
+
+
 def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
-    """A bin is a step that ends at its `t`."""
-    rows = gaps.broken(bins.from_start(rows, bins.width_s(rows["t"])))
+    """A bin is a step."""
+    rows = gaps.broken(bins.steps(rows))
     t = rows["t"].to_numpy()
     line: dict[str, Any] = {**look.drawn, "linewidth": 1.1, "drawstyle": "steps-pre"}
     if many.summarised(rows):
@@ -156,11 +169,11 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != GROUP]
     panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
     band = many.BAND if many.summarised(table) else lines.INTERVAL
-    shown = lines.Panels(_paint, _scale, "Time (s)", labels.of_table(table), band=band)
+    shown = lines.Panels(_paint, _scale, lines.TIME, labels.of_table(table), band=band)
     return lines.draw(table, shown, replace(choice, colour=GROUP, facet=panels))
 
 
 def _scale(axes: Axes, table: pd.DataFrame) -> None:
     # A line at an end of the scale is seen whole.
     axes.set_ylim(*((0, float(many.tops(table).max()) * 1.08) if many.summarised(table) else (-0.02, 1.02)))
-    axes.set_xlim(0, float(table["t"].max()))
+    axes.set_xlim(0, bins.last(table))

@@ -18,11 +18,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from msgspec import Struct
 
-from tailback.analysis.window import NANOSECONDS
-from tailback.plots import bins, cut, gaps, kinds, labels, layout, many, senders, style
+from tailback.plots import bins, cut, gaps, kinds, labels, layout, many, one_of_several, outside, senders, style
 from tailback.plots.errors import NotDrawable, lacking
 from tailback.plots.layout import AUTOMATIC, Choice, worded
 from tailback.plots.offered import one_of
@@ -34,9 +32,6 @@ MAX_RUNS = 8
 
 OVERSHOOT = 2.0
 """How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
-
-OUTSIDE = "#f0f0f0"
-"""The colour of the time outside of the measurement window."""
 
 RTT, CWND, GOODPUT = "RTT", "cwnd", "Goodput"
 UNITS = {RTT: "ms", CWND: "segments", GOODPUT: "Mbit/s"}
@@ -54,21 +49,22 @@ BESIDE = "results"
 WINDOW = "measured"
 """Column with whether a sample is in the measurement window."""
 
-EDGES = ("window start", "window end")
-"""Columns with the measurement window of the run, in s."""
+PLACE = (one_of_several.NUMBER, one_of_several.COUNT)
 
-COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW, *EDGES)
+COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW, bins.WIDTH, *outside.EDGES)
 
 
 @worded
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value, and
-    whether it is in the measurement window, which is from `window start` to `window end` (s).
+    """One row per sample, and per bin of goodput: the axes, the repetition of how many repetitions, panel, unit, series
+    (a flow, `ping` or `total`), t (s), value, the bin width (s; of bins), and whether it is in the measurement window,
+    which is from `window start` to `window end` (s).
     Several pings are `ping EF`, ...; with flows in both directions, the totals are `total up` and `total down`, each if
     it is of several flows. Of many flows, one row per bin: `value` is the median of the `n` active flows, between p10
     and p90.
     """
-    runs = _one_of_each(results.runs)
+    places = {tuple(axes.items()): one_of_several.columns(runs) for axes, runs in results.configurations}
+    runs = [runs[0] for _, runs in results.configurations]
     if len(runs) > MAX_RUNS:
         axes = "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items())
         raise NotDrawable(
@@ -78,7 +74,10 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     flows = many.lines_of([(run, _flows(run)) for run in runs])
     pings = many.lines_of([(run, _pings(run)) for run in runs], "pings", style.MOST_COLOURS)
     none = [None] * len(runs)
-    read = [Read(run, choice, *lines) for run, *lines in zip(runs, flows or none, pings or none, strict=True)]
+    read = [
+        Read(run, places[tuple(run.axes.items())], choice, *lines)
+        for run, *lines in zip(runs, flows or none, pings or none, strict=True)
+    ]
     tables = list(map(_of_run, read))
     of_flows = None if flows else kinds.labelled([kinds.of_flows(run, _flows(run)) for run in runs], "flows")
     table = kinds.with_column(tables, "series", of_flows)
@@ -96,18 +95,12 @@ def _in_common(table: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFr
     return table[table["panel"].isin(shared)].reset_index(drop=True) if shared else table
 
 
-def _one_of_each(runs: Sequence[RunResult]) -> list[RunResult]:
-    """The first repetition of each configuration."""
-    first: dict[tuple[tuple[str, str], ...], RunResult] = {}
-    for run in runs:
-        first.setdefault(tuple(run.axes.items()), run)
-    return list(first.values())
-
-
 class Read(Struct, frozen=True):
     """What is read of a run."""
 
     run: RunResult
+    place: Mapping[str, int]
+    """Which of how many repetitions it is."""
     choice: Choice
     flows: many.Series | None
     """The line of each of many flows; None if each flow is a line."""
@@ -131,10 +124,8 @@ def _of_run(read: Read) -> pd.DataFrame:
     if not parts:
         raise lacking(run.path, "flow or ping to draw over time", "tcp")
     table = pd.concat(parts, ignore_index=True)
-    start, end = (edge / NANOSECONDS for edge in run.window_ns)
-    table[WINDOW] = (table["t"] >= start) & (table["t"] < end)
-    table[[*EDGES]] = start, end
-    places: dict[str, str | int] = {**run.axes, "repetition": run.repetition}
+    table = table.assign(**{WINDOW: outside.within(table["t"], run), **outside.edges(run)})
+    places: dict[str, str | int] = {**run.axes, **read.place}
     for place, (axis, value) in enumerate(places.items()):
         table.insert(place, axis, value)
     return table
@@ -198,10 +189,10 @@ def _goodput(read: Read) -> list[pd.DataFrame]:
     if read.flows is not None:
         cells = many.goodput(run, read.choice)
         ways = _ways(run, cells.flows)
-        totals = [_series(GOODPUT, name, *cells.total(ways == name)) for name in dict.fromkeys(ways)]
+        totals = [_series(GOODPUT, name, *cells.total(ways == name), cells.width_s) for name in dict.fromkeys(ways)]
         return [_over(GOODPUT, cells, read.flows), *totals]
     table = bins.goodput(run, read.choice)
-    parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"])]
+    parts = [_series(GOODPUT, table["flow"], table["t"], table["mbps"], table[bins.WIDTH])]
     for name, theirs in table.groupby(_ways(run, table["flow"]), sort=False):
         # The total of one flow would cover its line.
         if theirs["flow"].nunique() > 1:
@@ -219,25 +210,27 @@ def _ways(run: RunResult, flows: Iterable[str]) -> npt.NDArray[np.object_]:
 
 def _total(name: str, table: pd.DataFrame) -> pd.DataFrame:
     total = table.groupby("t", as_index=False)["mbps"].sum()
-    return _series(GOODPUT, pd.Series(name, index=total.index), total["t"], total["mbps"])
+    names = pd.Series(name, index=total.index)
+    return _series(GOODPUT, names, total["t"], total["mbps"], table[bins.WIDTH].iloc[0])
 
 
-def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
-    columns = {"panel": panel, "unit": UNITS[panel], "series": names, "t": t, "value": values}
-    return pd.DataFrame(columns).astype({"value": np.float64})
+def _series(panel: str, names: Any, t: Any, values: Any, width: Any = np.nan) -> pd.DataFrame:
+    columns = {"panel": panel, "unit": UNITS[panel], "series": names, "t": t, "value": values, bins.WIDTH: width}
+    return pd.DataFrame(columns).astype({"value": np.float64, bins.WIDTH: np.float64})
 
 
 @worded
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
-    axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, kinds.COLUMN, "repetition")]
+    axes = [str(column) for column in table if column not in (*COLUMNS, *many.BESIDE, kinds.COLUMN, *PLACE)]
     varying = [axis for axis in axes if table[axis].nunique() > 1]
-    runs = [(", ".join(_values(part, varying)), part) for _, part in table.groupby([*axes, "repetition"], sort=False)]
+    groups = table.groupby([*axes, one_of_several.NUMBER], sort=False)
+    runs = [(", ".join(_values(part, varying)), part) for _, part in groups]
     panels = [panel for panel in UNITS if (table["panel"] == panel).any()]
     with mpl.rc_context(style.STYLE):
         figure = Figure(figsize=_size(len(runs), len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(runs), squeeze=False, sharex=True, sharey="row")
-        looks, last = _looks(table), float(table["t"].max())
+        looks, last = _looks(table), bins.last(table)
         same = [axis for axis in axes if axis not in varying]
         labels.entitle(figure, ", ".join(_values(table, same)))
         for column, (label, part) in enumerate(runs):
@@ -245,12 +238,13 @@ def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
             grid[-1, column].set_xlabel("Time (s)")
             for row, panel in enumerate(panels):
                 _draw_panel(grid[row, column], part[part["panel"] == panel], looks)
-                _shade_outside(grid[row, column], part, last)
+                grid[row, column].set_xlim(0, last)
+                outside.shade(grid[row, column], part, last)
         for row, panel in enumerate(panels):
             _finish_row(grid[row], table[table["panel"] == panel])
         bands = [many.key()] if many.summarised(table) else []
-        shaded = (table[EDGES[0]] > 0).any() or (table[EDGES[1]] < last).any()
-        labels.finish(figure, [*_handles(table, looks), *bands, *([_outside()] if shaded else [])])
+        said = [*bands, *outside.key(table), *one_of_several.key(table)]
+        labels.finish(figure, [*_handles(table, looks), *said])
     return figure
 
 
@@ -312,27 +306,18 @@ def _natural(name: str) -> tuple[str, int]:
 
 
 def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> None:
-    # A bin is a step that ends at its `t`; the other panels show samples.
+    # A bin is a step; the other panels show samples.
     drawstyle = "steps-pre" if (part["panel"] == GOODPUT).any() else "default"
     rows = {str(name): of_series for name, of_series in part.groupby("series", sort=False)}
     for name, look in looks.items():
         series = rows.get(name)
         if series is not None:
-            series = bins.from_start(series, bins.width_s(part["t"])) if drawstyle == "steps-pre" else series
+            series = bins.steps(series) if drawstyle == "steps-pre" else series
             series = series if look["linestyle"] == "none" else gaps.broken(series)
             many.band(axes, series, look["color"], "pre" if drawstyle == "steps-pre" else None)
             # A line through a single sample, as of a flow shorter than the interval, could not be seen.
             dot: Look = {"marker": ".", "markersize": 4} if len(series) == 1 else {}
             gaps.draw(axes, series, "value", **{**dot, **look, "drawstyle": drawstyle})
-
-
-def _shade_outside(axes: Axes, run: pd.DataFrame, last: float) -> None:
-    """Shades the time outside of the measurement window up to `last`; `run` are the samples of all panels."""
-    start, end = (float(run[edge].iloc[0]) for edge in EDGES)
-    for left, right in ((0.0, start), (end, last)):
-        if right > left:
-            axes.axvspan(left, right, color=OUTSIDE, linewidth=0, zorder=0)
-    axes.set_xlim(0, last)
 
 
 def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
@@ -345,11 +330,6 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     peaks = cut.Peaks()
     peaks.see(row[0], tops)
     peaks.note(str(rows["unit"].iloc[0]))
-
-
-def _outside() -> Patch:
-    """The entry of the legend for the time outside of the measurement window."""
-    return Patch(facecolor=OUTSIDE, edgecolor=style.GREY, linewidth=0.4, label="Not measured")
 
 
 def _handles(table: pd.DataFrame, looks: Mapping[str, Look]) -> list[Artist]:

@@ -12,6 +12,7 @@ from tailback.analysis import Window
 from tailback.analysis.metrics import MICROSECONDS_PER_MS, Samples, total_bins
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
+from tailback.results import station_queues
 from tailback.results.run import RunResult
 from tailback.results.sampled import over_time
 
@@ -45,9 +46,22 @@ def cwnd(run: RunResult, width_ns: int) -> Points:
 def queue(run: RunResult, width_ns: int) -> Points:
     """The longest of all root disciplines at each sample, in packets; the mean over the samples of a bin."""
     roots = _roots(run, "backlog_packets")
-    times, places = np.unique(roots.numbers("t"), return_inverse=True)
+    return _longest([(roots.numbers("t"), roots.numbers("backlog_packets"))], width_ns)
+
+
+def queue_or_radio(run: RunResult, width_ns: int) -> Points:
+    """As `queue`, of all root disciplines and of mac80211's queues at each radio."""
+    roots = _roots(run, "backlog_packets")
+    at_radios = [(each.t, each.packets) for each in station_queues.waiting(run).values()]
+    return _longest([(roots.numbers("t"), roots.numbers("backlog_packets")), *at_radios], width_ns)
+
+
+def _longest(queues: list[Points], width_ns: int) -> Points:
+    """The mean of the longest over the samples of a bin."""
+    t, packets = (np.concatenate(parts) for parts in zip(*queues, strict=True))
+    times, places = np.unique(t, return_inverse=True)
     longest = np.full(len(times), -np.inf)
-    np.maximum.at(longest, places, np.nan_to_num(roots.numbers("backlog_packets"), nan=-np.inf))
+    np.maximum.at(longest, places, np.nan_to_num(packets, nan=-np.inf))
     return mean(Table.of({"t": times, "longest": longest}), "longest", width_ns)
 
 

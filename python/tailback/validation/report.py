@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tailback.analysis.rows import records
-from tailback.plots import conformance, overlay, rendered
+from tailback.plots import conformance, one_of_several, overlay, rendered
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunPair, RunResult
 from tailback.results.pairing import CANDIDATE, REFERENCE, Side
@@ -157,13 +157,14 @@ def _first_of_each_flow(divergences: Sequence[Mapping[str, Any]]) -> list[Mappin
 
 def _overlay(comparison: Comparison, place: int) -> str | None:
     """The figure with the traces of the first repetition."""
-    pair = comparison.pairing.of(place)[0]
+    pairs = comparison.pairing.of(place)
+    pair = pairs[0]
     if not (pair.reference.has("tcp_info") or pair.candidate.has("tcp_info")):
         return None
     found = comparison.divergences
     theirs = found[(found["configuration"] == place) & (found["repetition"] == pair.repetition)]
     try:
-        table = overlay.data(pair)
+        table = overlay.data(pair).assign(**one_of_several.columns([each.reference for each in pairs]))
     except NotDrawable:
         return None
     shown = theirs[theirs["flow"].isin(table["flow"])]

@@ -269,6 +269,23 @@ def test_a_certain_difference_of_about_the_tolerance_is_said_as_that() -> None:
     )
 
 
+def test_a_difference_far_beyond_the_tolerance_is_not_said_to_be_about_as_much() -> None:
+    """Two repetitions, of which no test can say more than p = 0.01, and many numbers beside the ping."""
+    runs = [
+        run(
+            {"port": port},
+            number,
+            ping_ms=sampled(p50=mean + offset, p90=100.0, p95=100.0, p99=100.0),
+            tcp_rtt_ms=sampled(p50=50.0),
+        )
+        for port, mean in (("fifo", 150.0), ("codel", 53.0))
+        for number, offset in enumerate((0.0, 6.5) if port == "fifo" else (0.0, 0.0))
+    ]
+    said = few(runs)[0]
+    assert "ping p50 falls from 153 to 53 ms, by 100 [59, 142], beyond 10 % or 0.5 ms" in said
+    assert "but not significant at a false discovery rate of 5 %" in said
+
+
 def test_many_cases_are_given_by_the_largest_and_the_smallest() -> None:
     runs = [
         run({"flows": number, "tsq": tsq}, repetition,

@@ -156,7 +156,7 @@ def test_a_small_excess_is_left_out_and_a_small_difference_is_negligible() -> No
     assert str(found["tcp_rtt_ms.p50"]["verdict"]).startswith("undecided; ")
     goodput = str(found["goodput_mbps.total"]["verdict"])
     assert goodput.startswith("within tolerance; perhaps lower: −0.001 % (−0.0011 … −0.001 %; ")
-    assert goodput.endswith("negligible effect)")
+    assert goodput.endswith("negligible in practice)")
 
 
 def test_no_direction_is_printed_with_zeros() -> None:
@@ -177,7 +177,7 @@ def test_a_difference_within_what_users_would_notice_is_never_a_large_effect(nam
     )
     changed = [str(row["verdict"]) for row in found.values() if row["difference"]]
     assert changed
-    assert all(said.endswith("negligible effect)") for said in changed)
+    assert all(said.endswith("paired p < 0.001, significant, but negligible in practice)") for said in changed)
 
 
 def test_repetitions_that_are_the_same_on_both_sides_are_within_however_they_vary() -> None:

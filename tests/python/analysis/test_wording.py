@@ -23,13 +23,23 @@ def test_a_difference_of_a_metric_in_per_cent_is_in_percentage_points() -> None:
 
 
 def test_some_packets_more_are_as_negligible_as_a_rate_as_they_are_as_a_count() -> None:
-    assert "negligible effect" in in_words(RATE)
+    assert "negligible in practice" in in_words(RATE)
     count = {
         **RATE, "metric": "retransmits", "unit": "segments", "reference": 2.0, "candidate": 5.0, "difference": 3.0,
         "low": 2.0, "high": 4.0,
     }  # fmt: skip
-    assert "negligible effect" in in_words(count)
+    assert "negligible in practice" in in_words(count)
     assert "large effect" in in_words({**RATE, "candidate": 1.5, "difference": 1.48, "low": 1.4, "high": 1.6})
+
+
+def test_a_negligible_difference_with_a_small_p_is_said_to_be_significant() -> None:
+    assert in_words(RATE).endswith("; p 0.008, paired p 0.001, significant, but negligible in practice)")
+    by_chance = {**RATE, "p": 0.4, "paired_p": 0.3}
+    assert in_words(by_chance).endswith("p 0.4, paired p 0.3, negligible in practice)")
+    small = {**RATE, "metric": "ping_ms.p50", "unit": "ms", "candidate": 12.0, "reference": 10.0, "effect": 0.1,
+             "difference": 2.0, "low": 0.1, "high": 3.9}  # fmt: skip
+    assert in_words(small).endswith("p 0.008, paired p 0.001, significant, but negligible effect)")
+    assert in_words({**small, "effect": 0.3}).endswith("paired p 0.001, small effect)")
 
 
 @pytest.mark.parametrize("metric", sorted({row.metric for row in ROWS if row.allowed is SHARE}))

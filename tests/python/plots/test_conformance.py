@@ -95,7 +95,7 @@ def test_both_runs_are_overlaid_with_a_mark_at_the_first_divergence(run_pair: Ru
     figure = overlay.draw(overlay.data(run_pair), names, {"upload.2": 3.5})
     assert [len(axes.lines) for axes in figure.axes] == [2, 3, 2, 2] * 2
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["uml", "sim", "First divergence"]
+    assert legend == ["uml", "sim", "First divergence", "Not measured"]
     target = tmp_path / "overlay.png"
     target.write_bytes(rendered(figure, ".png"))
     assert target.stat().st_size > 5000

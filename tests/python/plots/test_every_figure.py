@@ -308,8 +308,8 @@ def ambiguous(figure: Figure) -> Iterator[str]:
 
 
 def is_key(text: str) -> bool:
-    """Whether an entry stands for a letter or for a text in a cell, and has no mark."""
-    return bool(re.match(r"[A-Z]\d?: |In a cell: ", text)) or text == labels.BETWEEN
+    """Whether an entry has no mark: for a letter, a text in a cell, the figure, or what is not in it."""
+    return bool(re.match(r"[A-Z]\d?: |In a cell: |Repetition |Not drawn: ", text)) or text == labels.BETWEEN
 
 
 def colours_of(handle: Any) -> list[Any]:

@@ -68,7 +68,7 @@ def test_a_figure_of_four_times_as_many_flows_is_drawn_by_as_many_calls(name: st
 def test_the_band_is_from_the_10th_to_the_90th_percentile_over_the_flows(tmp_path: Path) -> None:
     table = PLOTS["cwnd"].data(endless(tmp_path, 55))
     assert set(table["flow"]) == {"upload (55 flows)"}
-    assert list(table["t"]) == list(range(1, SECONDS + 1))
+    assert list(table["t"]) == [second + 0.5 for second in range(SECONDS)]
     assert set(table["n"]) == {55}
     found = table[["p10", "value", "p90"]].to_numpy()
     assert found == pytest.approx(np.tile(np.percentile(np.arange(1, 56), (10, 50, 90)), (SECONDS, 1)))
@@ -82,15 +82,15 @@ def test_a_flow_counts_while_it_is_active_and_its_pauses_count_as_zero(tmp_path:
     table = PLOTS["timeseries"].data(made(tmp_path, {"flows": received}, dict.fromkeys(names, "up")))
     lines = table[table["series"] == "upload (30 flows)"]
     assert lines[["t", "n", "value"]].to_numpy().tolist() == [
-        [3, 20, 1],
-        [4, 20, 0],
-        [5, 20, 1],
-        [8, 10, 2],
-        [9, 10, 2],
+        [2.5, 20, 1],
+        [3.5, 20, 0],
+        [4.5, 20, 1],
+        [7.5, 10, 2],
+        [8.5, 10, 2],
     ]
     total = table[table["series"] == "total"]
     assert dict(zip(total["t"], total["value"], strict=True)) == {
-        second: {3: 20, 5: 20, 8: 20, 9: 20}.get(second, 0) for second in range(1, 10)
+        second - 0.5: {3: 20, 5: 20, 8: 20, 9: 20}.get(second, 0) for second in range(1, 10)
     }
 
 

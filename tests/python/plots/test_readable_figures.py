@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from command import in_process
 from tailback import duels
-from tailback.plots import PLOTS, Choice, NotDrawable, Output, cut, draw_to, heatmap, layout, style
+from tailback.plots import PLOTS, Choice, NotDrawable, Output, bins, cut, draw_to, heatmap, layout, style
 from tailback.plots.frame import Frame
 from tailback.results import Results, open_results
 
@@ -184,7 +184,7 @@ def test_flows_of_one_size_are_a_distribution() -> None:
 
 def test_the_last_bin_of_shares_is_as_long_as_the_others_and_ends_when_the_flows_stop(results: Results) -> None:
     table = PLOTS["shares"].table(results)
-    assert table["t"].max() == pytest.approx(3.0)
+    assert bins.last(table) == pytest.approx(3.0)
     for line in PLOTS["shares"].draw(table).axes[0].lines:
         assert line.get_drawstyle() == "steps-pre"
         assert np.diff(line.get_xdata()) == pytest.approx(0.2)
@@ -193,7 +193,7 @@ def test_the_last_bin_of_shares_is_as_long_as_the_others_and_ends_when_the_flows
 def test_lines_of_several_entries_keep_their_names(results: Results) -> None:
     table = PLOTS["rrul"].table(results)
     shown = legend(PLOTS["rrul"].draw(table))
-    assert shown == ["bulk.1", "bulk.2", "up.1", "up.2", "ping", "Mean"]
+    assert shown == ["bulk.1", "bulk.2", "up.1", "up.2", "ping", "Mean", "Not measured"]
     assert not table.duplicated(["panel", "series", "t"]).any()
 
 

@@ -91,7 +91,7 @@ def test_an_ellipse_holds_what_a_normal_distribution_says() -> None:
 def test_a_band_is_the_interval_at_each_time(found: Results) -> None:
     table = PLOTS["band"].data(found)
     part = table[(table["cc"] == "bbr") & (table["tsq"] == "off")]
-    assert part["t"].tolist() == [float(second) for second in range(1, 21)]
+    assert part["t"].tolist() == [second - 0.5 for second in range(1, 21)]
     assert set(part["n"]) == {4}
     assert ((part["low"] <= part["mean"]) & (part["mean"] <= part["high"])).all()
 
