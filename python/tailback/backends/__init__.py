@@ -27,6 +27,7 @@ from tailback.resolved import Scenario
 __all__ = [
     "KERNEL_WARNINGS",
     "PROGRAMS",
+    "SIM",
     "TEXTS",
     "Backend",
     "Bounded",
@@ -43,6 +44,7 @@ __all__ = [
     "UnknownBackend",
     "Unsuitable",
     "backend_for",
+    "check_for_kernels",
     "fingerprint_of",
     "open_backend",
     "shell",
@@ -85,6 +87,9 @@ _BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "ne
 _WITH_NAME = ("uml", "ssh")
 """Backends that take a name after a colon: a kernel, or a testbed file."""
 
+SIM = "sim"
+"""The backend that is used if none is named."""
+
 WITH_SHELLS = ("uml", "netns")
 """Backends with a shell on each host."""
 
@@ -120,6 +125,13 @@ def open_backend(name: str) -> Backend:
         hint = f"use one of {known}; `uml:NAME` for another kernel, `ssh:FILE` for a testbed"
         raise UnknownBackend(f"`{name}` is not a backend\n  hint: {hint}")
     return build(own) if colon else build()
+
+
+def check_for_kernels(scenario: Scenario) -> None:
+    """Raises `Unsuitable` for the first thing that no kernel runs, whichever it is."""
+    from tailback.backends.linux import suitable
+
+    suitable.refuse(suitable.findings(scenario))
 
 
 def shell(name: str, scenario: Scenario, wanted: Any) -> int:

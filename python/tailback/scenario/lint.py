@@ -25,6 +25,7 @@ from tailback.scenario.over_time import during
 from tailback.scenario.packets import control_of, data_of, draws
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import Change, SignalChange, Wifi
+from tailback.scenario.shell_words import unread
 from tailback.scenario.stacks import stacks
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
@@ -150,6 +151,13 @@ def _written(tree: Node, registry: Registry) -> Iterator[Mistake]:
     for device, root in qdiscs_node.entries().items() if qdiscs_node is not None else ():
         for stage in root.items() or [root]:
             yield from _bare_numbers(("qdiscs", device), bare_numbers(str(stage.value), registry.qdiscs))
+    traffic = at(tree, ("traffic",))
+    for place, entry in enumerate(traffic.items() if traffic is not None else ()):
+        run = entry.entries().get("run")
+        found = None if run is None else unread(str(run.value))
+        if found is not None:
+            text = f"`{found.word}` reaches the program as it is, because no shell reads it: it {found.does}"
+            yield Mistake("no-shell", "warning", ("traffic", place, "run"), text, found.remedy)
     links = at(tree, ("links",))
     for place, link in enumerate(links.items() if links is not None else ()):
         driver = link.entries().get("driver")
