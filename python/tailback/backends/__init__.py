@@ -23,6 +23,7 @@ from tailback.backends.backend import (
     fingerprint_of,
 )
 from tailback.resolved import Scenario
+from tailback.tc.units import time_word
 
 __all__ = [
     "KERNEL_WARNINGS",
@@ -142,6 +143,9 @@ def shell(name: str, scenario: Scenario, wanted: Any) -> int:
         why = "its hosts are machines of yours: log in there" if name.startswith("ssh") else "it has no kernel"
         hint = "use --backend uml (virtual time) or netns (real time)"
         raise Unsuitable(f"`{name}` has no shell for a host: {why}\n  hint: {hint}")
+    if wanted.at_ns >= scenario.duration_ns:
+        end = time_word(scenario.duration_ns)
+        raise Unsuitable(f"--at: the run ends at {end}\n  hint: name an earlier time, or make `duration` longer")
     backend = backend_for(open_backend(name), scenario)
     backend.check(scenario)
     if not isinstance(backend, OfShells):

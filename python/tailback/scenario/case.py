@@ -22,7 +22,7 @@ from tailback.scenario.resolve import devices
 from tailback.scenario.schema import Keys
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.tcp import Bulk
-from tailback.scenario.values import Direction, direction
+from tailback.scenario.values import direction
 
 #: Bytes of an Ethernet header, which a queue discipline counts in addition to the IP packet. [linux-6.12 psched_mtu]
 HEADER = 14
@@ -91,11 +91,17 @@ class Case:
 
     def first_start(self, host: str, earliest: int) -> int:
         """When the first traffic that passes a host begins, at the earliest at a time; that time if there is none."""
-        starts = [each.flow.start_ns for each in self._packets if host in self._hosts_on(each.way)]
-        return max(earliest, min(starts, default=earliest))
+        return max(earliest, self._first_starts.get(host, earliest))
 
-    def _hosts_on(self, way: Direction) -> set[str]:
-        return {host for link, _ in self.network.links_on(*way) for host in self.network.hops[link].ends}
+    @cached_property
+    def _first_starts(self) -> dict[str, int]:
+        """When the first traffic begins that passes each host."""
+        found: dict[str, int] = {}
+        for each in self._packets:
+            for link, _ in self.network.links_on(*each.way):
+                for host in self.network.hops[link].ends:
+                    found[host] = min(each.flow.start_ns, found.get(host, each.flow.start_ns))
+        return found
 
     @cached_property
     def over_tcp(self) -> list[Flow]:
