@@ -190,6 +190,8 @@ def test_a_flow_whose_connection_is_never_answered_is_held_by_the_handshake_and_
     text = UNREACHED
     run = finished(text)
     assert run.summary["held"] == {"unanswered": {"handshake": 100.0}}
+    [warning] = [each for each in run.summary["warnings"] if each["code"] == "flow-without-data"]
+    assert warning["text"] == "the handshake of `unanswered` was never answered"
     assert [column.title for column in headline_of([run.summary]) if "held" in column.title] == ["held by handshake"]
     for each in held_in_bins(run.tables["tcp_info"], SECOND).values():
         assert {cause for cause, shares in each.shares.items() if shares.any()} == {"handshake"}
