@@ -83,8 +83,9 @@ def _station(loc: Loc, cell: Wifi, name: str, case: Case) -> Iterator[Unreached]
     found = {at: _problem(cell, name, signal) for at, signal in signals.items()}
     start, stop = case.window
     measured = [each for _, each in during(found, (case.first_start(name, start), stop))]
-    if measured and None not in measured:
-        yield measured[0]
+    wrong = [each for each in measured if each is not None]
+    if wrong and len(wrong) == len(measured):
+        yield wrong[0]
         return
     reached = [at for at, problem in found.items() if problem is None]
     lost = [at for at, problem in found.items() if problem is not None]

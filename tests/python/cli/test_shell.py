@@ -19,7 +19,12 @@ duration: 10s
 def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is asked of the backend, in place of a shell."""
     asked: list[Any] = []
-    monkeypatch.setattr(backends, "shell", lambda name, _run, each: asked.append((name, each)) or 0)
+
+    def shell(name: str, _run: Any, each: Any) -> int:
+        asked.append((name, each))
+        return 0
+
+    monkeypatch.setattr(backends, "shell", shell)
     return asked
 
 
