@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tailback.analysis.measured import Measured
 from tailback.analysis.metric import Summary
+from tailback.analysis.sockets import HANDSHAKE
 from tailback.analysis.steadiness import FEWEST_BINS, THIRDS
 from tailback.analysis.warmup import unsettled
 from tailback.analysis.window import NANOSECONDS
@@ -197,13 +198,23 @@ def _too_short(run: Measured) -> Iterator[Caution]:
 
 
 def _without_data(run: Measured) -> Iterator[Caution]:
-    names = run.found.get("flows_without_data", [])
+    names, held = run.found.get("flows_without_data", []), run.found.get("held", {})
     if names:
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        flows = ", ".join(f"`{name}`" for name in names[:MAX_NAMED]) + more
-        text = f"nothing of {flows} arrived in the window, though {'it' if len(names) == 1 else 'they'} sent throughout"
+        unopened = [name for name in names if HANDSHAKE in held.get(name, {})]
+        silent = [name for name in names if name not in unopened]
+        said = []
+        if unopened:
+            said.append(f"the handshake of {_named(unopened)} was never answered")
+        if silent:
+            they = "it" if len(silent) == 1 else "they"
+            said.append(f"nothing of {_named(silent)} arrived in the window, though {they} sent throughout")
         hint = "see what was dropped, and where: `drops` in `summary.json`, `tailback check`, `tailback plot -p queue`"
-        yield Caution("flow-without-data", "warning", text, hint, len(names))
+        yield Caution("flow-without-data", "warning", "; ".join(said), hint, len(names))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(f"`{name}`" for name in names[:MAX_NAMED]) + more
 
 
 def _unanswered(run: Measured) -> Iterator[Caution]:

@@ -103,6 +103,7 @@ HELD_BY: Mapping[str, str] = {
     "receive_window": "receive window",
     "small_queue": "small queue",
     "no_data": "application",
+    "handshake": "handshake",
 }
 """Causes, besides cwnd and pacing, that may hold flows, and their words."""
 

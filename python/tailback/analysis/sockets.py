@@ -41,6 +41,8 @@ LEAST = 0.01
 
 OTHER = "other"
 NETWORK = "network"
+HANDSHAKE = "handshake"
+"""The cause of a connection that the peer has not answered, so that it has no round-trip time."""
 
 
 class Sent(Struct, frozen=True):
@@ -110,9 +112,9 @@ def retransmission_rates(tcp_info: Columns, window: Window, exchanges: Columns |
 def held(tcp_info: Columns, open_for: Mapping[str, Window], window: Window) -> dict[str, dict[str, float]]:
     """What held the data of each TCP flow back: the shares in % of the time for which it was open in the window.
     `cwnd`, `pacing`, `receive_window`, `send_buffer` (all that fits into it was sent and is not acknowledged),
-    `small_queue`, `no_data` (the application wrote nothing more), and `other` (Nagle, deferral of trains, a local
-    drop). A cause counts from when the send gate refused for it until it first refused for another one; they add up to
-    100.
+    `small_queue`, `no_data` (the application wrote nothing more), `handshake` (the peer never answered), and `other`
+    (Nagle, deferral of trains, a local drop). A cause counts from when the send gate refused for it until it first
+    refused for another one; they add up to 100.
 
     A kernel tells less: `send_buffer`, `receive_window`, `no_data` (nothing to send and nothing unacknowledged), and
     for the rest `network`: cwnd, pacing, and an application that writes too slowly to keep the path busy. Tables have a
@@ -134,6 +136,7 @@ def _held(
     names = grouped(before.words("flow"))
     at = names.split(before.t_ns)
     counted = [names.split(before.numbers(column)) for column in columns]
+    answered = names.split(_answered(before))
     found = {}
     for flow in names.names:
         ends = at[flow]
@@ -145,9 +148,16 @@ def _held(
         if lasted_us > 0:
             spent = [float(each[flow][last] - (each[flow][first] if first >= 0 else 0)) for each in counted]
             split = _by_clock(spent, lasted_us) if columns == BY_KERNEL else _by_cause(spent, lasted_us)
+            if not answered[flow][last]:
+                split = {HANDSHAKE: split.pop("no_data"), **split}
             shares = {cause: PERCENT * time / lasted_us for cause, time in split.items()}
             found[flow] = {cause: share for cause, share in shares.items() if share >= LEAST}
     return found
+
+
+def _answered(table: Table) -> npt.NDArray[np.bool_]:
+    """Of each sample, whether the peer had answered: its answer to the handshake gives a round-trip time."""
+    return ~np.isnan(table.numbers("rtt")) if "rtt" in table else np.ones(len(table), dtype=np.bool_)
 
 
 class HeldInBins(Struct, frozen=True):
@@ -169,11 +179,18 @@ def held_in_bins(tcp_info: Columns, width_ns: int) -> dict[str, HeldInBins]:
         return {}
     names = grouped(table.words("flow"))
     at = names.split(table.t_ns)
-    counted = [names.split(table.numbers(column)) for column in columns]
-    return {flow: _in_bins(at[flow], [each[flow] for each in counted], width_ns) for flow in names.names}
+    counted, answered = [names.split(table.numbers(column)) for column in columns], names.split(_answered(table))
+    return {
+        flow: _in_bins(at[flow], [each[flow] for each in counted], answered[flow], width_ns) for flow in names.names
+    }
 
 
-def _in_bins(at: npt.NDArray[np.int64], counters: Sequence[npt.NDArray[np.float64]], width_ns: int) -> HeldInBins:
+def _in_bins(
+    at: npt.NDArray[np.int64],
+    counters: Sequence[npt.NDArray[np.float64]],
+    answered: npt.NDArray[np.bool_],
+    width_ns: int,
+) -> HeldInBins:
     bins = -(-at // width_ns)
     lasts = np.flatnonzero(np.append(np.diff(bins) > 0, True))
     lasted = np.diff(at[lasts]) / NS_PER_US
@@ -186,6 +203,9 @@ def _in_bins(at: npt.NDArray[np.int64], counters: Sequence[npt.NDArray[np.float6
         other = lasted - np.sum(spent, axis=0)
         split = {**dict(zip(HELD, spent, strict=True)), OTHER: np.maximum(0.0, other)}
         split["no_data"] = split["no_data"] + np.minimum(0.0, other)
+    if not (known := answered[lasts][1:]).all():
+        idle = split["no_data"]
+        split |= {HANDSHAKE: np.where(known, 0.0, idle), "no_data": np.where(known, idle, 0.0)}
     return HeldInBins(bins[lasts][1:] * width_ns, {cause: PERCENT * each / lasted for cause, each in split.items()})
 
 

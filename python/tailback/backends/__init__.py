@@ -23,10 +23,12 @@ from tailback.backends.backend import (
     fingerprint_of,
 )
 from tailback.resolved import Scenario
+from tailback.tc.units import time_word
 
 __all__ = [
     "KERNEL_WARNINGS",
     "PROGRAMS",
+    "SIM",
     "TEXTS",
     "Backend",
     "Bounded",
@@ -43,6 +45,7 @@ __all__ = [
     "UnknownBackend",
     "Unsuitable",
     "backend_for",
+    "check_for_kernels",
     "fingerprint_of",
     "open_backend",
     "shell",
@@ -85,6 +88,9 @@ _BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "ne
 _WITH_NAME = ("uml", "ssh")
 """Backends that take a name after a colon: a kernel, or a testbed file."""
 
+SIM = "sim"
+"""The backend that is used if none is named."""
+
 WITH_SHELLS = ("uml", "netns")
 """Backends with a shell on each host."""
 
@@ -122,6 +128,13 @@ def open_backend(name: str) -> Backend:
     return build(own) if colon else build()
 
 
+def check_for_kernels(scenario: Scenario) -> None:
+    """Raises `Unsuitable` for the first thing that no kernel runs, whichever it is."""
+    from tailback.backends.linux import suitable
+
+    suitable.refuse(suitable.findings(scenario))
+
+
 def shell(name: str, scenario: Scenario, wanted: Any) -> int:
     """Runs a shell or a command on a host of an experiment, and returns its status. Raises `Unsuitable` if the backend
     cannot.
@@ -130,6 +143,9 @@ def shell(name: str, scenario: Scenario, wanted: Any) -> int:
         why = "its hosts are machines of yours: log in there" if name.startswith("ssh") else "it has no kernel"
         hint = "use --backend uml (virtual time) or netns (real time)"
         raise Unsuitable(f"`{name}` has no shell for a host: {why}\n  hint: {hint}")
+    if wanted.at_ns >= scenario.duration_ns:
+        end = time_word(scenario.duration_ns)
+        raise Unsuitable(f"--at: the run ends at {end}\n  hint: name an earlier time, or make `duration` longer")
     backend = backend_for(open_backend(name), scenario)
     backend.check(scenario)
     if not isinstance(backend, OfShells):

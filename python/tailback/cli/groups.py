@@ -1,7 +1,7 @@
 """Groups of commands: their list in `--help`, and commands that are imported when they are needed."""
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 import typer
@@ -21,6 +21,7 @@ class Once(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """[click Command.parse_args]"""
+        args = _with_dashes(self.params, args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         options: list[Any] = [each for each in order if each.param_type_name == "option"]
         valued = [each for each in options if not each.multiple and not each.is_flag]
@@ -31,6 +32,27 @@ class Once(TyperCommand):
                 f"{name} is given {_times(valued.count(twice))}\n  hint: it takes one value; leave the others out"
             )
         return super().parse_args(ctx, args)
+
+
+COMMAND = "[-- COMMAND...]"
+"""The metavar of an argument that is the command line of another program."""
+
+
+def _with_dashes(params: Sequence[Any], args: list[str]) -> list[str]:
+    """The words with `--` before the command line of another program, whose options are that program's."""
+    arguments = [each for each in params if each.param_type_name == "argument"]
+    valued = {name for each in params if not getattr(each, "is_flag", True) for name in each.opts}
+    before, place = len(arguments) - 1, 0
+    if not arguments or arguments[-1].metavar != COMMAND:
+        return args
+    while place < len(args) and args[place] != "--":
+        if args[place].startswith("-"):
+            place += 1 + (args[place] in valued)
+        elif before:
+            before, place = before - 1, place + 1
+        else:
+            return [*args[:place], "--", *args[place:]]
+    return args
 
 
 def _times(count: int) -> str:

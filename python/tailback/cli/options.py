@@ -138,9 +138,10 @@ def parallel(default: str) -> Any:
 Jobs = Annotated[int | None, parallel("all cores; netns: 1")]
 
 
-def backend_name(help_: str, name: str = "--backend") -> Any:
-    """An option that names a backend."""
-    return typer.Option(name, metavar="NAME", help=help_, autocompletion=completions.backends)
+def backend_name(help_: str, name: str = "--backend", default: str | None = None) -> Any:
+    """An option that names a backend; `default` is the default as the help text shows it."""
+    shown = default or True
+    return typer.Option(name, metavar="NAME", help=help_, autocompletion=completions.backends, show_default=shown)
 
 
 def out_folder(help_: str, default: str | None = None) -> Any:

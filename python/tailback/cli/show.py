@@ -115,9 +115,12 @@ CLEAR = 1.25
 """The ends of a range are printed as one number up to this ratio."""
 
 
-def checked(file: Path, runs: int) -> None:
-    """Prints that a file is valid."""
+def checked(file: Path, runs: int, programs: Sequence[str] = ()) -> None:
+    """Prints that a file is valid, and of one with programs, which the simulator does not run, what runs it."""
     line(f"{file}: ok, {counted(runs, 'run')}")
+    if programs:
+        named = ", ".join(f"`{program}`" for program in programs)
+        aside(f"{named} {'needs' if len(programs) == 1 else 'need'} a kernel: --backend uml, or as root netns")
 
 
 def not_executed(files: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tailback import _core
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
+from tailback.drill.meant import with_hint
 from tailback.drill.report import Finding, Report, Verdict
 from tailback.limits import FileRefused, read_bounded
 
@@ -69,6 +70,9 @@ def _player(settings: Settings) -> Player:
     return lambda text: scripts.play(kernel, text, settings.tolerance_usecs)
 
 
+EMPTY = "the script has no event: it would check nothing"
+
+
 def _on_machines(text: str, settings: Settings) -> "_core.Drilled":
     try:
         return _core.drill(text, settings.tolerance_usecs, settings.stack)
@@ -87,12 +91,14 @@ def _run(file: Path, play: Player) -> Report:
 
 def _played(text: str, file: Path, play: Player) -> Report:
     drilled = play(text)
-    findings = tuple(Finding(line, message) for line, message in drilled["findings"])
+    findings = tuple(Finding(line, with_hint(message)) for line, message in drilled["findings"])
     evaluation = Evaluation()
     verdict, of_code = _evaluate(evaluation, drilled["snippets"])
     if of_code is not None and drilled["verdict"] in ("passed", "failed"):
         # The code precedes the point at which the run failed.
         return Report(file, verdict, (of_code, *findings), tuple(evaluation.printed), drilled["events"])
+    if drilled["verdict"] == "passed" and not drilled["events"]:
+        return Report(file, "malformed", (Finding(1, EMPTY),), tuple(evaluation.printed), 0)
     return Report(file, drilled["verdict"], findings, tuple(evaluation.printed), drilled["events"])
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from tailback.backends import Backend, backend_for, open_backend
+from tailback.backends import SIM, Backend, backend_for, check_for_kernels, open_backend
 from tailback.fitting.jobs import runs_at_once
 from tailback.limits.trust import Code
 from tailback.resolved import Scenario
@@ -22,12 +22,18 @@ class Planned(Protocol):
         """The scenario that a backend runs."""
 
 
-def check(experiment: Experiment, backend: str = "sim", code: Code = "untouched") -> int:
-    """Returns the number of runs of `experiment`; raises `Unsuitable` if the backend cannot run it."""
-    opened = open_backend(backend)
+def check(experiment: Experiment, backend: str | None = None, code: Code = "untouched") -> int:
+    """Returns the number of runs of `experiment`; raises `Unsuitable` if the backend cannot run it. Without one it is
+    the simulator, and runs with programs are checked for what every kernel needs, which alone run them.
+    """
+    opened = open_backend(backend or SIM)
     runs_at_once(experiment, opened)
     runs = experiment.runs()
-    check_all(runs, opened, code)
+    with_programs = [run for run in runs if backend is None and run.scenario.programs]
+    for run in with_programs:
+        if run.repetition == 1:
+            check_for_kernels(run.scenario)
+    check_all([run for run in runs if run not in with_programs] if with_programs else runs, opened, code)
     return len(runs)
 
 

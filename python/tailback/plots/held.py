@@ -1,10 +1,10 @@
 """What holds each sender over time: a strip for each flow, in which each cause has its share of the time of a bin.
 
 The causes are those of the metric `held`: the congestion window, pacing, the small queue, the receiver's window, the
-send buffer, the application (`no_data`), and others (Nagle, deferral of trains, a local drop). A real kernel tells the
-receiver's window, the send buffer and the application; the rest is `network`. In bins of 1 s or of `--bin`, from the
-second sample of a flow on; shows the first repetition of each configuration. Of more than eight flows there is one
-strip, the mean over the flows.
+send buffer, the application (`no_data`), a handshake without an answer, and others (Nagle, deferral of trains, a local
+drop). A real kernel tells neither the first three nor the others: that is its `network`. In bins of 1 s or of `--bin`,
+from the second sample of a flow on; shows the first repetition of each configuration. Of more than eight flows there is
+one strip, the mean over the flows.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from tailback.results import Results, RunResult
 
 FLOW, CAUSE = "flow", "series"
 
-COLUMNS = ("t", "flow", *HELD.values(), *BY_KERNEL)
+COLUMNS = ("t", "flow", "rtt", *HELD.values(), *BY_KERNEL)
 
 MAX_STRIPS = 8
 MAX_PANELS = 12
@@ -36,12 +36,13 @@ HEIGHT = 0.8
 WORDS: Mapping[str, str] = {
     "cwnd": "cwnd", "pacing": "Pacing", "small_queue": "Small queue", "receive_window": "Receive window",
     "send_buffer": "Send buffer", "no_data": "Application", "network": "Network (cwnd, pacing)", "other": "Other",
+    "handshake": "Handshake",
 }  # fmt: skip
 """The causes in the order of a strip, from below, in words."""
 
-LOOKS: Mapping[str, tuple[str, str]] = {
-    cause: (style.PALETTE[place % len(style.PALETTE)], style.HATCHES[place]) for place, cause in enumerate(WORDS)
-}
+LOOKS: Mapping[str, tuple[str, str]] = dict(
+    zip(WORDS, zip((*style.PALETTE, "#BBBBBB"), (*style.HATCHES, "--"), strict=True), strict=True)
+)
 """The colour and the hatch of each cause, which are the same in all figures."""
 
 

@@ -88,6 +88,11 @@ class Link(Part, frozen=True, kw_only=True):
         """The changes in the schedule for one end."""
         return [change for change in self.schedule if change.end == end]
 
+    def delay_at_start(self, end: int) -> int:
+        """The delay of one direction at 0 s, which a change may give."""
+        changed = (change.delay_ns for change in self.changes(end) if change.at_ns == 0)
+        return [self.delay_ns[end], *(delay for delay in changed if delay is not None)][-1]
+
 
 class Route(Part, frozen=True, kw_only=True):
     """A route: `host` sends packets for `to` through `link`."""

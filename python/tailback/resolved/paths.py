@@ -13,9 +13,9 @@ class Path(Struct, frozen=True):
     """A path there and back without other traffic."""
 
     round_trip_ns: int
-    """The delays of its links."""
+    """The delays of its links at the start of the run."""
     rate_bps: int | None
-    """The smallest rate on the way there; `None` if nothing limits it."""
+    """The smallest rate on the way there at the start of the run; `None` if nothing limits it."""
 
     def least_ns(self, size: int) -> float:
         """The shortest time from `connect()` to the last acknowledgement: a round trip for the handshake, and one for
@@ -76,7 +76,7 @@ class Paths:
         wires = [(device.wire, device.end) for device in (*there, *back)]
         if any(wire is None for wire, _ in wires):
             return None
-        delays = sum(wire.delay_ns[end] or 0 for wire, end in wires if wire is not None)
+        delays = sum(wire.delay_at_start(end) for wire, end in wires if wire is not None)
         rates = [rate for device in there if (rate := rate_of(device)) is not None]
         return Path(delays, min(rates, default=None))
 

@@ -89,6 +89,20 @@ class Case:
         """The traffic over TCP whose data passes a device."""
         return [flow for flow in self.data_through(device) if is_over_tcp(flow)]
 
+    def first_start(self, host: str, earliest: int) -> int:
+        """When the first traffic that passes a host begins, at the earliest at a time; that time if there is none."""
+        return max(earliest, self._first_starts.get(host, earliest))
+
+    @cached_property
+    def _first_starts(self) -> dict[str, int]:
+        """When the first traffic begins that passes each host."""
+        found: dict[str, int] = {}
+        for each in self._packets:
+            for link, _ in self.network.links_on(*each.way):
+                for host in self.network.hops[link].ends:
+                    found[host] = min(each.flow.start_ns, found.get(host, each.flow.start_ns))
+        return found
+
     @cached_property
     def over_tcp(self) -> list[Flow]:
         return [flow for flow in self.flows if is_over_tcp(flow)]

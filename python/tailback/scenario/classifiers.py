@@ -177,7 +177,24 @@ def _number(word: str, line: str) -> int:
 
 
 def _unread(match: Sequence[str], line: str) -> WordError:
-    return WordError(f"`{shown(' '.join(match))}` in `{shown(line)}` is not a match of a filter here", _BY_TRAFFIC)
+    told = " ".join(match)
+    given = re.search(r"\b(?:flowid|classid) (\S+)", line)
+    number = given[1] if given is not None else "1:10"
+    traffic, name = next((meant for pattern, meant in _OF_PROTOCOL.items() if re.search(pattern, told)), ("", ""))
+    hint = (
+        f"in its place write a line for each {traffic}, with its name: filter flow {name} flowid {number}; or leave it "
+        "out, and they take the class of the rest"
+    )
+    what = f"`{shown(told)}` in `{shown(line)}` is not a match of a filter here"
+    return WordError(what, hint if traffic else _BY_TRAFFIC)
+
+
+_OF_PROTOCOL = {
+    r"\b(?:protocol|ip_proto) (?:0x0*1|1|0x3a|58|icmp|icmpv6)\b|00010000/00ff0000 at 8": ("ping", "ping"),
+    r"\b(?:protocol|ip_proto) (?:0x0*6|6|tcp)\b|00060000/00ff0000 at 8": ("flow over TCP", "upload"),
+    r"\b(?:protocol|ip_proto) (?:0x11|17|udp)\b|00110000/00ff0000 at 8": ("flow over UDP", "stream"),
+}
+"""Matches of a protocol, with the traffic that they mean and a name of it."""
 
 
 _READERS = {"matchall": _all, "flower": _flower, "u32": _u32}

@@ -5,14 +5,16 @@ A shared segment becomes a switch with a link to each of its hosts, so that all 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
 
 from tailback.scenario.cache import cached
 from tailback.scenario.defaults import CELL, MTU
 from tailback.scenario.network import Hop, Network, named_hosts
+from tailback.scenario.over_time import over_time
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Lan, Link, Wifi
 from tailback.scenario.values import Direction, direction
@@ -24,6 +26,24 @@ class Wire(Struct, frozen=True):
     link: Link
     place: Loc
     end_places: tuple[Loc, Loc]
+
+    def values(self, key: str, end: int) -> dict[int, Any]:
+        """The values of a key of the link for one direction, by the time from which each holds."""
+        changes = ((change.at, _way(getattr(change, key), end)) for change in self.link.schedule)
+        return over_time(_way(getattr(self.link, key), end), changes)
+
+    def key(self, key: str, at: int = 0) -> Loc:
+        """Where the file gives the value that holds from a time on: in the link, or in a change."""
+        changed = [
+            number
+            for number, change in enumerate(self.link.schedule)
+            if change.at <= at and any(_way(getattr(change, key), end) is not None for end in (0, 1))
+        ]
+        return (*self.place, "schedule", changed[-1], key) if changed else (*self.place, key)
+
+
+def _way(values: Sequence[Any] | None, end: int) -> Any:
+    return None if values is None else values[end]
 
 
 class RouteHop(Struct, frozen=True):
@@ -139,13 +159,9 @@ def _wired_hop(wire: Wire) -> Hop:
         ends=(link.ends[0], link.ends[1]),
         place=wire.place,
         end_places=wire.end_places,
-        round_trip_ns=_longest(link, 0) + _longest(link, 1),
+        round_trip_ns=sum(max(wire.values("delay", end).values()) for end in (0, 1)),
         mtu=link.mtu,
     )
-
-
-def _longest(link: Link, way: int) -> int:
-    return max(link.delay[way], *(change.delay[way] for change in link.schedule if change.delay is not None), 0)
 
 
 def _radio_hops(keys: Keys) -> Iterator[Hop]:

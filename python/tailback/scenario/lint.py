@@ -21,9 +21,11 @@ from tailback.scenario.experiment import Experiment
 from tailback.scenario.flows import offloads_of
 from tailback.scenario.hops import Wire, wires
 from tailback.scenario.meanings import MEANINGS
+from tailback.scenario.over_time import during
 from tailback.scenario.packets import control_of, data_of, draws
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import Change, SignalChange, Wifi
+from tailback.scenario.shell_words import unread
 from tailback.scenario.stacks import stacks
 from tailback.scenario.traffic.ping import Echo
 from tailback.scenario.traffic.tcp import Bulk
@@ -127,8 +129,8 @@ def _warnings(case: Case) -> Iterator[Mistake]:
     yield from _same_starts(case)
     yield from _bottleneck(case)
     yield from _too_slow(case)
-    for each in reach.out_of_reach(case.keys):
-        yield Mistake("out-of-reach", "warning", each.loc, each.text, each.remedy, each.extent)
+    for each in reach.out_of_reach(case):
+        yield Mistake("out-of-reach", each.severity, each.loc, each.text, each.remedy, each.extent)
     for each in (*reach.policed(case.keys), *reach.down(case.keys, case.window)):
         yield Mistake("nothing-passes", "warning", each.loc, each.text, each.remedy, each.extent)
     for wire in wires(case.keys):
@@ -149,6 +151,13 @@ def _written(tree: Node, registry: Registry) -> Iterator[Mistake]:
     for device, root in qdiscs_node.entries().items() if qdiscs_node is not None else ():
         for stage in root.items() or [root]:
             yield from _bare_numbers(("qdiscs", device), bare_numbers(str(stage.value), registry.qdiscs))
+    traffic = at(tree, ("traffic",))
+    for place, entry in enumerate(traffic.items() if traffic is not None else ()):
+        run = entry.entries().get("run")
+        found = None if run is None else unread(str(run.value))
+        if found is not None:
+            text = f"`{found.word}` reaches the program as it is, because no shell reads it: it {found.does}"
+            yield Mistake("no-shell", "warning", ("traffic", place, "run"), text, found.remedy)
     links = at(tree, ("links",))
     for place, link in enumerate(links.items() if links is not None else ()):
         driver = link.entries().get("driver")
@@ -239,15 +248,15 @@ def _lossy_netem(case: Case, device: str, root: Qdisc) -> Iterator[Mistake]:
 
 
 def _lossy_link(case: Case, wire: Wire) -> Iterator[Mistake]:
-    if any(change.loss is not None for change in wire.link.schedule):
-        return
     there, back = wire.link.ends
     ways = (f"{there} -> {back}", f"{back} -> {there}")
-    lost = [way for way, options in zip(ways, wire.link.loss, strict=True) if options and _loses_all(case, options)]
+    measured = [during(wire.values("loss", end), case.window) for end in (0, 1)]
+    lost = [way for way, each in zip(ways, measured, strict=True) if all(_loses_all(case, loss) for _, loss in each)]
     if lost:
         text = f"the link loses every packet ({' and '.join(lost)})"
         remedy = "give a smaller `loss`; to study an outage, change it by a `schedule`"
-        yield Mistake("nothing-passes", "warning", (*wire.place, "loss"), text, remedy)
+        key = wire.key("loss", next(iter(measured[ways.index(lost[0])]))[0])
+        yield Mistake("nothing-passes", "warning", key, text, remedy)
 
 
 def _too_slow(case: Case) -> Iterator[Mistake]:
@@ -266,11 +275,11 @@ def _too_slow(case: Case) -> Iterator[Mistake]:
             yield Mistake("nothing-passes", "warning", flows_[0].loc, text, remedy, frame_ns)
 
 
-def _loses_all(case: Case, options: Mapping[str, int]) -> bool:
+def _loses_all(case: Case, options: Mapping[str, int] | None) -> bool:
     """Whether options of netem lose every packet."""
     row = next((row for row in case.registry.qdiscs if row.name == "netem"), None)
     parameter = row.parameter("loss") if row is not None else None
-    return parameter is not None and options.get("loss") == parameter.max
+    return parameter is not None and (options or {}).get("loss") == parameter.max
 
 
 def _bounded_by_small_queues(case: Case) -> Iterator[Mistake]:
@@ -415,25 +424,34 @@ def _bbr_on_plain_queue(case: Case) -> Iterator[Mistake]:
 
 def _lossy_offloads(case: Case, wire: Wire) -> Iterator[Mistake]:
     """A loss drops an skb, which between hosts with offloads is a train of segments."""
-    key = next((key for key in ("loss", "corrupt", "police") if any(getattr(wire.link, key))), None)
+    given = [
+        (key, begin)
+        for key in ("loss", "corrupt")
+        for end in (0, 1)
+        for begin, each in wire.values(key, end).items()
+        if each and each.get(key, 1) > 0
+    ]
+    key, begin = next(iter(given), ("police" if any(wire.link.police) else None, 0))
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains) and case.over_tcp:
         text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"
         yield Mistake(
-            "skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`"
+            "skbs-lost-whole", "warning", wire.key(key, begin), text, "write `offloads: off` or `offloads: gso`"
         )
 
 
 def _truncated_jitter(wire: Wire) -> Iterator[Mistake]:
-    for end, options in enumerate(wire.link.jitter):
-        jitter = options["jitter"] if options else 0
-        if jitter > wire.link.delay[end]:
-            delay = time_word(wire.link.delay[end])
-            text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {delay}"
-            remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
-            extent = jitter - wire.link.delay[end]
-            yield Mistake("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy, extent)
-            return
+    for end in (0, 1):
+        jitters, delays = wire.values("jitter", end), wire.values("delay", end)
+        options, delay = jitters[0], delays[0]
+        for begin in sorted({*jitters, *delays}):
+            options, delay = jitters.get(begin, options), delays.get(begin, delay)
+            jitter = (options or {}).get("jitter", 0)
+            if jitter > delay:
+                text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {time_word(delay)}"
+                remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
+                yield Mistake("jitter-above-delay", "warning", wire.key("jitter", begin), text, remedy, jitter - delay)
+                return
 
 
 def _short_trace(case: Case, wire: Wire) -> Iterator[Mistake]:

@@ -147,6 +147,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "A variable of `let` is used nowhere, or `cc` or `tsq` stands in a file without a flow over TCP: whatever "
         "value it has, the runs are the same. Often it is a name that was written in another way elsewhere.",
     ),
+    "no-shell": Meaning(
+        "The `run` of a program is split into words as a shell does, but no shell reads them: `>`, `|`, `;`, `&&`, "
+        "`$VAR` and `*` reach the program as words. Name a shell: `run: \"sh -c 'iperf3 -c {server} > out.txt'\"`.",
+    ),
     "few-pings": Meaning(
         "With fewer than 100 pings in the measurement window, a 99th percentile is only the largest value. Ping "
         "more often or measure for longer.",

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tailback.scenario import policers, wifi
+from tailback.scenario.case import Case
+from tailback.scenario.over_time import during, over_time
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Keys, Link, Wifi
+from tailback.scenario.schema import Keys, Link, SignalChange, Wifi
+from tailback.tc.units import time_word
 
 #: SNR per stream in dB at which one PSDU of 4096 bytes in ten is lost, by MCS of one stream.
 THRESHOLDS_DB = (4, 7, 9, 12, 16, 20, 21, 22, 27, 29, 32, 34)
@@ -40,6 +44,7 @@ class Unreached(Struct, frozen=True):
     text: str
     remedy: str
     extent: float = 1.0
+    severity: Literal["warning", "info"] = "warning"
 
 
 def lost_share(mcs: int, streams: int, snr_db: float, loss: float = 0.0) -> float:
@@ -54,40 +59,99 @@ def needed_db(mcs: int, streams: int) -> float:
     return THRESHOLDS_DB[mcs] + 10 * math.log10(streams) + 1
 
 
-def out_of_reach(keys: Keys) -> Iterator[Unreached]:
+def out_of_reach(case: Case) -> Iterator[Unreached]:
     """The stations whose MPDUs hardly ever arrive."""
-    for place, cell in enumerate(keys.links):
+    for place, cell in enumerate(case.keys.links):
         if isinstance(cell, Wifi):
-            # What changes during the run has no one reach.
-            for name in (name for name in cell.wifi.stations if not any(each.changed(name) for each in cell.schedule)):
-                yield from _station(("links", place), cell, name)
+            for name in cell.wifi.stations:
+                yield from _station(("links", place), cell, name, case)
 
 
-def _station(loc: Loc, cell: Wifi, name: str) -> Iterator[Unreached]:
-    loss = cell.loss.of(name) / wifi.MILLION
+class _Signal(Struct, frozen=True):
+    """The signal of a station, with the keys that give it."""
+
+    loss: float
+    snr: float | None
+    metres: float | None
+    loss_key: Loc
+    signal_key: Loc
+
+
+def _station(loc: Loc, cell: Wifi, name: str, case: Case) -> Iterator[Unreached]:
+    """Says of a station that it is out of reach when its traffic is measured, or from some time on for the rest."""
+    signals = _signals(loc, cell, name)
+    found = {at: _problem(cell, name, signal) for at, signal in signals.items()}
+    start, stop = case.window
+    measured = [each for _, each in during(found, (case.first_start(name, start), stop))]
+    wrong = [each for each in measured if each is not None]
+    if wrong and len(wrong) == len(measured):
+        yield wrong[0]
+        return
+    reached = [at for at, problem in found.items() if problem is None]
+    lost = [at for at, problem in found.items() if problem is not None]
+    # One that comes and goes is meant to.
+    if lost and max(reached, default=0) < min(lost) < stop and (problem := found[min(lost)]) is not None:
+        text = f"from {time_word(min(lost))} on {problem.text}"
+        remedy = f"{problem.remedy}, or change it back, unless it is to lose the connection"
+        yield replace(problem, severity="info", text=text, remedy=remedy)
+
+
+def _signals(loc: Loc, cell: Wifi, name: str) -> dict[int, _Signal]:
+    """The signals of a station over time."""
+    now = _Signal(
+        cell.loss.of(name) / wifi.MILLION,
+        _snr_of(cell, name, cell),
+        cell.distance.of(name),
+        _key(loc, "loss", name, cell.loss),
+        _signal_key(loc, name, cell),
+    )
+    found = {0: now}
+    for number, change in enumerate(cell.schedule):
+        place = (*loc, "schedule", number)
+        if (loss := change.loss.of(name)) is not None:
+            now = replace(now, loss=loss / wifi.MILLION, loss_key=_key(place, "loss", name, change.loss))
+        if (snr := _snr_of(cell, name, change)) is not None:
+            metres, key = change.distance.of(name), _signal_key(place, name, change)
+            now = replace(now, snr=snr, metres=metres, signal_key=key)
+        found[change.at] = now
+    return found
+
+
+def _snr_of(cell: Wifi, name: str, given: Wifi | SignalChange) -> float | None:
+    snr, metres = given.snr.of(name), given.distance.of(name)
+    return wifi.snr_at(metres, cell.band, cell.width) if snr is None and metres is not None else snr
+
+
+def _problem(cell: Wifi, name: str, signal: _Signal) -> Unreached | None:
+    """Why hardly an MPDU of this signal arrives; `None` if they do."""
+    loss = signal.loss
     if loss >= OUT_OF_REACH:
         text = f"`{name}` loses {loss:.0%} of its MPDUs in any mode".replace("%", " %")
         remedy = "give a smaller `loss`, or an `snr` that determines it"
-        yield Unreached(_key(loc, "loss", name, cell.loss), text, remedy, loss)
-        return
-    snr, metres = cell.snr.of(name), cell.distance.of(name)
-    if snr is None and metres is None:
-        return
-    snr_db = wifi.snr_at(metres, cell.band, cell.width) if snr is None and metres is not None else float(snr or 0)
+        return Unreached(signal.loss_key, text, remedy, loss)
+    if signal.snr is None:
+        return None
     mcs, streams = _slowest(cell, name)
-    lost = lost_share(mcs, streams, snr_db, loss)
+    lost = lost_share(mcs, streams, signal.snr, loss)
     if lost < OUT_OF_REACH:
-        return
+        return None
     fixed = cell.rate.of(name) == "fixed"
+    metres = signal.metres
     where = "" if metres is None else f" at {metres:g}m"
     mode = f"the mode of `mcs` {_index(cell, name)}" if fixed else "even the slowest mode"
-    text = f"`{name}`{where} has an SNR of {snr_db:.1f} dB, at which {mode} loses {lost:.0%} of its full-sized MPDUs"
+    text = (
+        f"`{name}`{where} has an SNR of {signal.snr:.1f} dB, at which {mode} loses {lost:.0%} of its full-sized MPDUs"
+    )
     needed = needed_db(mcs, streams)
     nearer = f"{wifi.distance_at(needed, cell.band, cell.width):.0f}m or nearer"
     better = f"an `snr` of {math.ceil(needed)}dB or more" if metres is None else f"a `distance` of {nearer}"
     other = ", a lower `mcs`, or `rate: minstrel`" if fixed else " or a narrower channel"
-    key = _key(loc, "snr", name, cell.snr) if metres is None else _key(loc, "distance", name, cell.distance)
-    yield Unreached(key, text.replace("%", " %"), f"give it {better}{other}", lost + needed - snr_db)
+    return Unreached(signal.signal_key, text.replace("%", " %"), f"give it {better}{other}", lost + needed - signal.snr)
+
+
+def _signal_key(loc: Loc, name: str, given: Wifi | SignalChange) -> Loc:
+    metres = given.distance.of(name)
+    return _key(loc, "snr", name, given.snr) if metres is None else _key(loc, "distance", name, given.distance)
 
 
 def _key(loc: Loc, key: str, name: str, values: wifi.ByStation[Any]) -> Loc:
@@ -141,7 +205,5 @@ def down(keys: Keys, window_ns: tuple[int, int]) -> Iterator[Unreached]:
 
 
 def _is_down(link: Link, end: int, window_ns: tuple[int, int]) -> bool:
-    start, stop = window_ns
-    changes = sorted((change.at, change.state[end] or "") for change in link.schedule if change.state[end])
-    before = [state for at, state in changes if at <= start]
-    return before[-1:] == ["down"] and not any(start < at < stop for at, _ in changes)
+    states = over_time("up", ((change.at, change.state[end]) for change in link.schedule))
+    return all(state == "down" for _, state in during(states, window_ns))

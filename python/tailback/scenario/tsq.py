@@ -87,4 +87,5 @@ def _positive(read: Callable[[object], int], text: str, word: object) -> int:
 
 
 def _refusal(word: object) -> WordError:
-    return WordError(f"`{shown(word)}` is not a setting of TCP Small Queues", HINT)
+    hint = HINT if word == 0 else units.hint_of_unit(word, "ms", HINT)
+    return WordError(f"`{shown(word)}` is not a setting of TCP Small Queues", hint)

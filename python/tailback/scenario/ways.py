@@ -113,6 +113,10 @@ def impairments(word: object, key: str, rows: Sequence[Row]) -> list[Options | N
 def _impairment(word: object, key: str, rows: Sequence[Row]) -> Options:
     message = f"`{shown(word)}` is not the {key} of a link"
     hint = f"write what follows `{'delay TIME' if key == 'jitter' else key}` of netem in tc: {_SAMPLES[key]}"
+    if units.without_unit(word) is not None and key != "jitter":
+        raise WordError(message, units.hint_of_percent(word, hint))
+    if key == "jitter" and isinstance(word, int | float):
+        units.time(word)
     if not isinstance(word, str) or not word.split() or "|" in word:
         raise WordError(message, hint)
     if key == "jitter":

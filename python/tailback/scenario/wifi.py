@@ -52,6 +52,11 @@ PATH_LOSS_EXPONENT = 3.0
 FREQUENCY = {"2.4GHz": 2.437e9, "5GHz": 5.25e9}
 LIGHT = 299_792_458.0
 
+_UNIT = re.compile(r"(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<unit>[a-zA-Z]+)")
+_DECIBELS = {"db": 1, "decibel": 1, "decibels": 1}
+_METRES = {"metre": 1, "metres": 1, "meter": 1, "meters": 1, "km": 1000, "m": 1}
+"""Units that people write, in the unit of the file."""
+
 _PERCENT = re.compile(r"(?P<number>[0-9]{1,3}(?:\.[0-9]{0,9})?)\s*%")
 
 
@@ -133,14 +138,15 @@ def rate(word: object) -> str:
 
 def snr(word: object) -> float | None:
     """Reads a signal-to-noise ratio in dB."""
-    return None if word is None else _number_of(word, r"dB", "a signal-to-noise ratio", _SNR_HINT)
+    return None if word is None else _number_of(word, "dB", _DECIBELS, "a signal-to-noise ratio", _SNR_HINT)
 
 
 def distance(word: object) -> float | None:
     """Reads a distance from the access point in metres."""
     if word is None:
         return None
-    metres = _number_of(word, r"m", "a distance", _DISTANCE_HINT)
+    bare = units.without_unit(word)
+    metres = 0.0 if bare is not None and bare <= 0 else _number_of(word, "m", _METRES, "a distance", _DISTANCE_HINT)
     if metres <= 0:
         raise WordError(f"`{shown(word)}` is not a distance", _DISTANCE_HINT)
     return metres
@@ -209,13 +215,16 @@ def _window(word: object) -> int:
     return word
 
 
-def _number_of(word: object, unit: str, noun: str, hint: str) -> float:
-    match = (
-        re.fullmatch(rf"(-?[0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)\s*{unit}", word.strip()) if isinstance(word, str) else None
-    )
-    if match is None:
-        raise WordError(f"`{shown(word)}` is not {noun}", hint)
-    return float(match[1])
+def _number_of(word: object, unit: str, meant: Mapping[str, int], noun: str, hint: str) -> float:
+    text = word.strip() if isinstance(word, str) else str(word)
+    match = _UNIT.fullmatch(text)
+    if match is not None and match["unit"] == unit:
+        return float(match["number"])
+    factor = meant.get(match["unit"].lower()) if match is not None else None
+    if match is not None and factor is not None:
+        likely = units.plain_word(Fraction(match["number"]) * factor)
+        raise WordError(f"`{shown(word)}` is not {noun}", f"did you mean `{likely}{unit}`? {hint}")
+    raise WordError(f"`{shown(word)}` is not {noun}", units.hint_of_unit(word, unit, hint))
 
 
 def width(word: object) -> int:
@@ -233,7 +242,9 @@ def loss(word: object) -> int:
     match = _PERCENT.fullmatch(word.strip()) if isinstance(word, str) else None
     share = Fraction(match["number"].rstrip(".")) / 100 if match is not None else Fraction(2)
     if share > 1:
-        raise WordError(f"`{shown(word)}` is not a loss rate", "write per cent, 0% to 100%: 1%")
+        raise WordError(
+            f"`{shown(word)}` is not a loss rate", units.hint_of_percent(word, "write per cent, 0% to 100%: 1%")
+        )
     return int(share * MILLION)
 
 

@@ -62,6 +62,15 @@ RESERVED = frozenset(
 """Names that mean something else in C."""
 
 
+OF_LINUX = frozenset(
+    {
+        "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
+        "vegas", "veno", "westwood", "yeah",
+    }
+)  # fmt: skip
+"""The controls of Linux: a module of such a name, which may be built in, does not register. [linux-6.12 net/ipv4]"""
+
+
 class NotStarted(Exception):
     """No file was written; the message says why."""
 
@@ -78,6 +87,8 @@ def control(name: str, folder: Path) -> list[Path]:
 def module(name: str, folder: Path) -> list[Path]:
     """Writes the files of a kernel module `tcp_NAME.c` to `folder`. Files that exist are never overwritten."""
     _check_in_c(name, 15)
+    if name in OF_LINUX:
+        raise NotStarted(f"Linux has a control `{name}` of its own (tcp_{name}.c)\n  hint: name yours my_{name}")
     return _control(name, folder, MODULE, {"KIND": "module", "FILE": f"tcp_{name}.c"})
 
 

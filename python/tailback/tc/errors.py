@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+import string
 from collections.abc import Sequence
 
 from tailback import plain
@@ -15,6 +16,10 @@ MAX_COMPARED = 200
 
 LIKENESS = 0.7
 """How alike a slip and the word that is meant are, from 0 to 1: `cubci` and `cubic` 0.8, `accecn` and `access` 0.67."""
+
+
+_LETTERS = string.ascii_letters
+"""What a unit consists of."""
 
 
 class WordError(ValueError):
@@ -39,6 +44,9 @@ def nearest_hint(word: str, known: Sequence[str]) -> str:
     in_other_case = [name for name in known if name.lower() == word.lower()]
     if in_other_case:
         return f"did you mean `{in_other_case[0]}`?"
+    with_unit = [name for name in known if re.fullmatch(r"[0-9.]+", word) and name.rstrip(_LETTERS) == word]
+    if len(with_unit) == 1:
+        return f"did you mean `{with_unit[0]}`?"
     likely = _likely(word, known)
     # What all names begin with says nothing about which of them is meant: 802.11be is not 802.11n.
     beginning = _common_beginning(likely) if len(likely) > 1 else ""

@@ -210,6 +210,31 @@ def plain_word(number: Fraction) -> str:
     return str(int(number)) if number.denominator == 1 else f"{float(number):.9f}".rstrip("0").rstrip(".")
 
 
+def without_unit(word: object) -> Fraction | None:
+    """A number that stands where a unit is needed; `None` for anything else."""
+    if isinstance(word, bool) or not isinstance(word, str | int | float):
+        return None
+    text = str(word).strip()
+    return Fraction(text) if re.fullmatch(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?", text) else bare_number(text)
+
+
+def hint_of_unit(word: object, unit: str, hint: str) -> str:
+    """A hint, which begins with the value that a number without its unit may mean."""
+    bare = without_unit(word)
+    return hint if bare is None else f"did you mean `{plain_word(bare)}{unit}`? {hint}"
+
+
+def hint_of_percent(word: object, hint: str) -> str:
+    """The same for a share in per cent: `0.1` may be either."""
+    bare = without_unit(word)
+    if bare is None or not 0 <= bare <= PERCENT:
+        return hint
+    of_one = f" or `{plain_word(PERCENT * bare)}%`" if 0 < bare < 1 else ""
+    return f"did you mean `{plain_word(bare)}%`{of_one}? {hint}"
+
+
+PERCENT = 100
+
 #: A number of at most so many digits before the point is in the usual large unit.
 _FEW_DIGITS = 1000
 

@@ -11,7 +11,7 @@ from sampled_experiments import finished
 from tailback.analysis import passive
 from tailback.analysis.metrics import percentiles, retransmits
 from tailback.analysis.registry import METRICS, headline_of
-from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, retransmission_rates, together
+from tailback.analysis.sockets import HELD, at_acks, at_intervals, held, held_in_bins, retransmission_rates, together
 from tailback.analysis.window import Window
 from tailback.formats.pcap import packets
 
@@ -174,3 +174,40 @@ def test_a_p99_needs_a_thousand_samples_in_tables_and_comparisons() -> None:
     few, enough = ({"ping_ms": percentiles(np.arange(float(count)))} for count in (999, 1000))
     assert number.read(few) is None
     assert number.read(enough) == pytest.approx(989.01)
+
+
+UNREACHED = """\
+links:
+  - {ends: [client, server], rate: 10mbit, delay: 5ms, schedule: [{at: 0s, state: down}]}
+traffic:
+  - {tcp: client -> server, name: unanswered}
+duration: 4s
+measure: {warmup: 1s}
+"""
+
+
+def test_a_flow_whose_connection_is_never_answered_is_held_by_the_handshake_and_not_by_its_application() -> None:
+    text = UNREACHED
+    run = finished(text)
+    assert run.summary["held"] == {"unanswered": {"handshake": 100.0}}
+    [warning] = [each for each in run.summary["warnings"] if each["code"] == "flow-without-data"]
+    assert warning["text"] == "the handshake of `unanswered` was never answered"
+    assert [column.title for column in headline_of([run.summary]) if "held" in column.title] == ["held by handshake"]
+    for each in held_in_bins(run.tables["tcp_info"], SECOND).values():
+        assert {cause for cause, shares in each.shares.items() if shares.any()} == {"handshake"}
+    reached = summary(
+        text.replace("{at: 0s, state: down}", "{at: 3.9s, rate: 9mbit}").replace("unanswered", "idle, bytes: 1kb")
+    )
+    assert "handshake" not in str(reached.get("held"))
+
+
+def test_a_kernel_tells_of_an_unanswered_connection_that_it_has_no_round_trip_time() -> None:
+    table = sockets(
+        t=[0.5, 1.0, 3.0],
+        flow=["a"] * 3,
+        rtt=[np.nan] * 3,
+        busy_time=[0] * 3,
+        rwnd_limited=[0] * 3,
+        sndbuf_limited=[0] * 3,
+    )
+    assert held(table, {"a": WINDOW}, WINDOW) == {"a": {"handshake": 100.0}}

@@ -25,7 +25,7 @@ BELOW: dict[str, set[str]] = {
     "starters": set(),
     "testbed": {"scenario", "tc", "limits"},
     "backends": {"_core", "columns", "tc", "qdiscs", "kernel", "testbed", "resolved"},
-    "drill": {"_core", "backends", "limits"},
+    "drill": {"_core", "backends", "limits", "plain"},
     "results": {"_core", "limits", "resolved", "analysis"},
     "analysis": {"_core", "on_demand", "plain", "resolved"},
     "fitting": {"_core", "limits", "resolved", "scenario", "backends"},

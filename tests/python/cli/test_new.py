@@ -47,6 +47,19 @@ def test_one_control_is_named() -> None:
         assert "name one control" in in_process("new", "cc", *words, status=2).stderr
 
 
+def test_a_control_without_its_language_is_answered_with_the_options_for_it() -> None:
+    said = in_process("new", "cc", "zoom", status=2).stderr
+    assert "tailback new cc --python zoom, --module zoom or --bpf zoom" in said
+
+
+@pytest.mark.parametrize("name", ["cubic", "reno", "bbr"])
+def test_a_module_has_no_name_that_linux_uses(name: str, tmp_path: Path) -> None:
+    with pytest.raises(starters.NotStarted, match=f"name yours my_{name}"):
+        starters.module(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    starters.module(f"my_{name}", tmp_path)
+
+
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("mine")
     with pytest.raises(starters.NotStarted, match="exists"):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 import tailback
 from tailback import drill
 from tailback.cli.app import app
+from tailback.drill.meant import KNOWN
 
 OPENING = """\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -137,3 +138,33 @@ def test_the_other_stack_runs_too() -> None:
 def test_the_function_of_the_package_does_the_same(tmp_path: Path) -> None:
     path = written(tmp_path, "good", OPENING)
     assert tailback.drill_script(path).verdict == "passed"
+
+
+@pytest.mark.parametrize("text", ["", "// only a remark\n", "--tolerance_usecs=5000\n"])
+def test_a_script_without_an_event_is_none(text: str) -> None:
+    report = drill.run_text(text, Path("empty.pkt"), drill.Settings())
+    assert (report.verdict, report.events) == ("malformed", 0)
+    assert "no event" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("0 sockett(..., SOCK_STREAM, IPPROTO_TCP) = 3", "did you mean `socket`?"),
+        ("+0 < S 0:0(0) win 1000 <msss 1000>", "did you mean `mss`?"),
+        ("0 frobnicate(3) = 0", None),
+    ],
+)
+def test_an_unknown_word_of_a_script_is_answered_with_the_one_that_it_resembles(line: str, meant: str | None) -> None:
+    said = str(drill.run_text(line + "\n", Path("x.pkt"), drill.Settings()))
+    assert "is not modelled" in said
+    assert said.endswith(meant) if meant else "did you mean" not in said
+
+
+def test_the_known_words_of_scripts_are_those_of_the_parser() -> None:
+    parser = Path(__file__).parents[3] / "crates" / "script" / "src" / "parser"
+    calls = re.search(r"const CALLS: .*? = \[(.*?)\];", (parser / "calls.rs").read_text(), re.DOTALL)
+    assert calls is not None
+    assert tuple(re.findall(r'"(\w+)"', calls[1])) == KNOWN["system call"]
+    options = re.findall(r'"(\w+)" => (?:Ok\(TcpOption::|self\.\w+\(\),)', (parser / "segments.rs").read_text())
+    assert tuple(options) == KNOWN["TCP option"]

@@ -35,6 +35,12 @@ def test_without_a_shaper_a_device_has_the_rate_of_its_link() -> None:
     assert rate_of(device(wire=link(None))) is None
 
 
+def test_the_delay_at_the_start_is_that_of_the_last_change_at_0_s() -> None:
+    assert link().delay_at_start(0) == 0
+    changes = tuple(Change(at_ns=at, end=0, delay_ns=delay) for at, delay in ((0, 5), (0, 7), (1, 9)))
+    assert [link(schedule=changes).delay_at_start(end) for end in (0, 1)] == [7, 0]
+
+
 def test_each_kind_of_shaper_counts_and_the_slowest_limits() -> None:
     for kind, option in (("cake", "bandwidth"), ("tbf", "rate"), ("htb", "rate"), ("netem", "rate")):
         assert rate_of(device(Qdisc(kind=kind, options={option: 20 * MBIT}))) == 20 * MBIT

@@ -238,6 +238,10 @@ measure: {window: [7s, 25s]}
         ("loss: 1%", None),
         ("jitter: 5ms", None),
         ("jitter: 6ms", "jitter-above-delay"),
+        ("jitter: 6ms, schedule: [{at: 0s, delay: 7ms}]", None),
+        ("jitter: 6ms, schedule: [{at: 0s, jitter: 1ms}]", None),
+        ("jitter: 4ms, schedule: [{at: 0s, delay: 3ms}]", "jitter-above-delay"),
+        ("schedule: [{at: 8s, jitter: 6ms}]", "jitter-above-delay"),
         ("schedule: [{at: 20s, rate: 5mbit}]", None),
         ("schedule: [{at: 26s, rate: 5mbit}]", "change-unmeasured"),
     ],
@@ -252,6 +256,20 @@ def test_a_loss_takes_whole_skbs_where_they_travel_whole() -> None:
     assert lint(loads(lossy)) == []
     assert [warning.code for warning in lint(loads(lossy, ["offloads=on"]))] == ["skbs-lost-whole"]
     assert lint(loads(lossy, ["offloads=gso"])) == []
+    assert lint(loads(PATH.replace("KEYS", "loss: 0%"), ["offloads=on"])) == []
+    changed = PATH.replace("KEYS", "loss: 0%, schedule: [{at: 8s, loss: 1%}]")
+    [warning] = lint(loads(changed, ["offloads=on"]))
+    assert (warning.code, warning.path) == ("skbs-lost-whole", "links[1].schedule[0].loss")
+
+
+def test_a_delay_that_a_change_at_the_start_replaces_is_no_part_of_the_round_trip() -> None:
+    def queue(link: str) -> list[str]:
+        text = PATH.replace("delay: 5ms, KEYS", link) + "qdiscs: {router -> server: pfifo limit 20}\n"
+        return [warning.code for warning in lint(loads(text))]
+
+    assert queue("delay: 5ms") == []
+    assert queue("delay: 500ms, schedule: [{at: 0s, delay: 5ms}]") == []
+    assert "queue-below-bdp" in queue("delay: 5ms, schedule: [{at: 0s, delay: 500ms}]")
 
 
 def test_the_product_of_rate_and_delay_is_the_largest_of_the_run() -> None:
@@ -287,6 +305,10 @@ measure: {warmup: 5s}
         (", KEYS", ", loss: 99%", None),
         (", KEYS", ", schedule: [{at: 10s, loss: 100%}]", None),
         (", KEYS", ", loss: 100%, schedule: [{at: 1s, loss: 0%}]", None),
+        (", KEYS", ", loss: 100%, schedule: [{at: 1s, rate: 2gbit}]", "nothing-passes"),
+        (", KEYS", ", loss: 100%, schedule: [{at: 0s, loss: 0%}]", None),
+        (", KEYS", ", schedule: [{at: 0s, loss: [null, 100%]}]", "nothing-passes"),
+        (", KEYS", ", schedule: [{at: 0s, loss: 100%}, {at: 20s, loss: 0%}]", None),
         (", KEYS", ", police: [rate 10mbit burst 1499b, null]", "nothing-passes"),
         (", KEYS", ", mtu: 9000, police: [null, rate 10mbit burst 90kb]", "nothing-passes"),
         ("pfifo limit 100", "pfifo limit 0", "nothing-passes"),

@@ -230,7 +230,7 @@ REFUSED: list[tuple[str, str, str]] = [
     # -- filters and classes
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip prio 1 handle 1 fw classid 1:20", "`fw`", "no marks"),
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip u32 match ip protocol 1 0xff flowid 1:20",
-     "match ip protocol 1 0xff", "name the traffic"),
+     "match ip protocol 1 0xff", "a line for each ping"),
     (f"{ROOT}tc filter add dev eth0 parent 1: protocol ip u32 match ip dst 65.172.181.4/32 flowid 1:20",
      "match ip dst 65.172.181.4/32", "filter from client"),
     (f"{ROOT}tc filter add dev eth0 parent 1: handle 1 flow hash keys src divisor 1024", "`flow`",

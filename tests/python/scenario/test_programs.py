@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tailback import scenario, testbed
+from tailback import fitting, scenario, testbed
 from tailback.backends import Unsuitable
 from tailback.backends.sim import Sim
 from tailback.backends.ssh import suitable
@@ -118,3 +118,69 @@ def test_a_testbed_refuses_programs_by_name() -> None:
     said = "\n".join(f"{finding.says} {finding.remedy}" for finding in found)
     assert "Tailback does not ask a kernel for this yet: the program `server-iperf3` on a machine of a testbed" in said
     assert "`clock` is that of a guest" in said
+
+
+def unread(run: str) -> list[tuple[str, str]]:
+    found = scenario.lint(scenario.loads(text({"program": "client", "run": run})))
+    return [(each.text.split("` reaches")[0][1:], each.remedy) for each in found if each.code == "no-shell"]
+
+
+@pytest.mark.parametrize(
+    ("run", "word"),
+    [
+        ("iperf3 -c {server} > out.txt", ">"),
+        ("iperf3 -c {server} >out.txt 2>&1", ">"),
+        ("iperf3 -c {server} 2>/dev/null", "2>"),
+        ("cat < page.html", "<"),
+        ("ss -ti | grep rtt", "|"),
+        ("ping -c 1 {server}; ss -ti", ";"),
+        ("ping -c 1 {server} && ss -ti", "&&"),
+        ("ping {server} &", "&"),
+        ("iperf3 -c $SERVER", "$SERVER"),
+        ("date +$(uname)", "$("),
+        ("date `uname`", "`"),
+        ("cat *.txt", "*.txt"),
+        ("LANG=C iperf3 -c {server}", "LANG="),
+        ("sh -c 'ss -ti' > out.txt", ">"),
+    ],
+)
+def test_what_only_a_shell_would_read_is_warned_of_by_name_with_what_to_write(run: str, word: str) -> None:
+    [(said, remedy)] = unread(run)
+    assert said == word
+    assert "sh -c" in remedy or "environment" in remedy or "`-c`" in remedy
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "iperf3 -c {server} -t 2 -J",
+        "sh -c 'ss -ti | grep rtt > $HOME/x; cat *.txt && date `uname`'",
+        'bash -lc "ss -ti > x"',
+        "awk '{print $1}' x",
+        "ss -i 'dport = :5001 | sport > 3'",
+        r"echo \$HOME \> x",
+        "curl http://{server}/?a=1&b=2",
+        "iperf3 -c {server} --cport=5",
+    ],
+)
+def test_what_is_quoted_or_plain_is_the_programs_own(run: str) -> None:
+    assert unread(run) == []
+
+
+def test_the_command_of_the_hint_is_the_whole_one_within_a_shell() -> None:
+    [(_, remedy)] = unread("ss -ti | grep rtt")
+    assert remedy == "let a shell read it: run: \"sh -c 'ss -ti | grep rtt'\""
+    assert unread("sh -c 'ss -ti | grep rtt'") == []
+
+
+def test_without_a_backend_programs_are_checked_for_what_every_kernel_needs() -> None:
+    there = scenario.loads(text({"program": "client", "run": "sh -c 'exit 0'"}))
+    assert fitting.check(there) == 1
+    with pytest.raises(Unsuitable, match="no kernel for the program"):
+        fitting.check(there, "sim")
+    missing = scenario.loads(text({"program": "client", "run": "no-such-program"}))
+    with pytest.raises(Unsuitable, match=r"the program `no-such-program` .* is not in"):
+        fitting.check(missing)
+    observed = scenario.loads(text({"program": "client", "run": "sh -c 'exit 0'"}, measure={"tcp_info": "ack"}))
+    with pytest.raises(Unsuitable, match="after each ACK"):
+        fitting.check(observed)

@@ -52,10 +52,35 @@ def test_the_losses_are_those_of_the_simulator() -> None:
     assert lost_share(0, 1, -500.0) == pytest.approx(1)
 
 
-def test_of_a_station_whose_signal_changes_it_is_not_said() -> None:
-    keys = "snr: {near: 2dB, far: 2dB}, schedule: [{at: 1s, snr: {far: 30dB}}]"
-    [(_, path, _)] = found(CELL.replace("KEYS", keys))
-    assert path == "links[0].snr.near"
+@pytest.mark.parametrize(
+    ("first", "schedule", "place"),
+    [
+        ("40dB", "[{at: 0s, snr: {far: 2dB}}]", "schedule[0].snr.far"),
+        ("40dB", "[{at: 0s, distance: {far: 300m}}]", "schedule[0].distance.far"),
+        ("40dB", "[{at: 0s, loss: {far: 95%}}]", "schedule[0].loss.far"),
+        ("40dB", "[{at: 0s, snr: {far: 50dB}}, {at: 0s, snr: {far: 2dB}}]", "schedule[1].snr.far"),
+        ("40dB", "[{at: 4s, snr: {far: 2dB}}]", "schedule[0].snr.far"),
+        ("2dB", "[{at: 4s, snr: {near: 30dB}}]", "snr.far"),
+        ("2dB", "[{at: 0s, snr: {far: 40dB}}]", None),
+        ("2dB", "[{at: 1s, snr: {far: 30dB}}]", None),
+        ("2dB", "[{at: 12s, snr: {far: 30dB}}]", None),
+        ("40dB", "[{at: 9s, snr: {far: 2dB}}, {at: 12s, snr: {far: 30dB}}]", None),
+        ("40dB", "{every: 2s, changes: [{at: 0s, snr: 40dB}, {at: 1.8s, snr: 1dB}]}", None),
+    ],
+)
+def test_a_station_is_warned_of_if_it_is_out_of_reach_whenever_it_is_measured(
+    first: str, schedule: str, place: str | None
+) -> None:
+    keys = f"snr: {{near: 40dB, far: {first}}}, schedule: {schedule}"
+    assert [path for _, path, _ in found(CELL.replace("KEYS", keys))] == ([f"links[0].{place}"] if place else [])
+
+
+def test_a_station_that_is_lost_for_the_rest_is_said_with_the_time_and_one_that_starts_later_is_warned_of() -> None:
+    text = CELL.replace("KEYS", "snr: 40dB, schedule: [{at: 9s, snr: {far: 2dB}}]")
+    [said] = [each for each in lint(loads(text)) if each.code == "out-of-reach"]
+    assert (said.severity, said.text.startswith("from 9s on `far` has an SNR of 2.0 dB")) == ("info", True)
+    later = text.replace("name: far", "name: far, start: 10s")
+    assert [each.severity for each in lint(loads(later)) if each.code == "out-of-reach"] == ["warning"]
 
 
 @pytest.mark.parametrize("keys", ["distance: {near: 5m, far: 200m}", "snr: {near: 40dB, far: 2dB}"])
@@ -95,6 +120,15 @@ def test_a_loss_that_leaves_nothing_is_warned_of(loss: str) -> None:
 def test_a_link_that_carries_nothing_is_warned_of(before: str, after: str, told: str) -> None:
     assert found(WIRED) == []
     assert any(told in text for _, _, text in found(WIRED.replace(before, after)))
+
+
+def test_of_changes_at_one_time_the_last_says_whether_a_link_is_down() -> None:
+    def said(*states: str) -> list[tuple[str, str, str]]:
+        changes = ", ".join(f"{{at: 0s, state: {state}}}" for state in states)
+        return found(WIRED.replace("rate: 10mbit", f"rate: 10mbit, schedule: [{changes}]"))
+
+    assert len(said("up", "down")) == 2
+    assert said("down", "up") == []
 
 
 def test_an_outage_that_ends_in_the_window_is_meant() -> None:

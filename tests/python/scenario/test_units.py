@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tailback.scenario import ScenarioError, loads
 from tailback.tc import units
 from tailback.tc.errors import WordError, nearest_hint
 
@@ -205,3 +206,54 @@ def test_a_number_without_a_unit_gets_a_hint_that_can_be_read(
     assert f"did you mean {likely}?" in refused.value.hint
     for word in likely.replace("`", "").split(" or "):
         assert read(word) > 0
+
+
+FILE = """\
+links:
+  - {ends: [a, r], rate: 1gbit, delay: 5ms}
+  - {wifi: {ap: r, stations: [s]}, standard: 802.11n, width: 40MHz, mcs: 15}
+traffic: [{tcp: a -> s}, {game: a -> s}]
+duration: 20s
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "word", "meant"),
+    [
+        ("links[0].rate", "10", "`10mbit`"),
+        ("links[0].delay", "10", "`10ms` or `10s`"),
+        ("links[0].jitter", "2", "`2ms` or `2s`"),
+        ("links[0].loss", "1", "`1%`"),
+        ("links[0].loss", "0.1", "`0.1%` or `10%`"),
+        ("links[0].duplicate", "5", "`5%`"),
+        ("links[0].corrupt", "5", "`5%`"),
+        ("links[0].reorder", "5", "`5%`"),
+        ("links[0].overhead", "60", "`60b`"),
+        ("links[1].snr", "10", "`10dB`"),
+        ("links[1].snr", "{s: 10.5}", "`10.5dB`"),
+        ("links[1].snr", "10 db", "`10dB`"),
+        ("links[1].distance", "5", "`5m`"),
+        ("links[1].distance", "5 meters", "`5m`"),
+        ("links[1].distance", "0.2km", "`200m`"),
+        ("links[1].loss", "2", "`2%`"),
+        ("links[1].width", "20", "`20MHz`"),
+        ("links[1].guard", "800", "`800ns`"),
+        ("links[1].band", "5", "`5GHz`"),
+        ("links[1].beacons", "6", "`6mbit`"),
+        ("links[1].schedule", "[{at: 1s, snr: 3}]", "`3dB`"),
+        ("traffic[1].tick", "64", "`64/s`"),
+        ("tsq", "1", "`1ms`"),
+        ("duration", "20", "`20ms` or `20s`"),
+    ],
+)
+def test_a_number_without_its_unit_is_answered_with_what_it_may_mean(key: str, word: str, meant: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(FILE, [f"{key}={word}"])
+    assert f"hint: did you mean {meant}?" in str(refused.value)
+
+
+@pytest.mark.parametrize("setting", ["links[1].distance=0", "links[1].snr=10dBm", "tsq=0", "links[1].guard=40"])
+def test_nothing_is_meant_by_what_no_unit_makes_right(setting: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        loads(FILE, [setting])
+    assert "did you mean" not in str(refused.value)

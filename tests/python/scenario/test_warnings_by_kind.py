@@ -87,6 +87,7 @@ ELSEWHERE = {
     "queue-bounded-by-tsq": "a path of one link: test_lint.py",
     "trace-repeats": "a file of a trace: test_links.py",
     "completion-unmeasured": "flows that end: test_lint.py",
+    "no-shell": "programs: test_programs.py",
     "out-of-reach": "a cell of Wi-Fi: test_reach.py",
 }
 

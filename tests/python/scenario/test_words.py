@@ -242,7 +242,7 @@ def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> N
     with pytest.raises(WordError) as caught:
         tsq.small_queue(word)
     assert caught.value.message.endswith("is not a setting of TCP Small Queues")
-    assert caught.value.hint == (
+    assert caught.value.hint.removeprefix(f"did you mean `{word}ms`? ") == (
         "choose a time such as 1ms, 3ms or 500us, a pacing shift such as `shift 9`, off, a size such as 64kB, packets "
         "such as 100p, or `check 8ms` for a time that leaves sk_pacing_shift alone"
     )

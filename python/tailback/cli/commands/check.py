@@ -20,7 +20,12 @@ def check(
     file: File,
     form: Form,
     sets: Set = None,
-    backend: Annotated[str, backend_name("The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE.")] = "sim",
+    backend: Annotated[
+        str | None,
+        backend_name(
+            "The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE.", default="sim, for programs any kernel"
+        ),
+    ] = None,
     *,
     trust: Trust = False,
 ) -> None:
@@ -51,4 +56,4 @@ def check(
         show.document(show.check_document(file, runs, found, untouched))
     else:
         show.not_executed(untouched)
-        show.checked(file, runs)
+        show.checked(file, runs, fitting.programs_in(experiment.runs()) if backend is None else ())

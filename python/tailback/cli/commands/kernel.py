@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tailback.kernel import Kernel, Recipe
     from tailback.kernel.source import Source
 
+DIGITS = 8
+"""Of a digest, which name a kernel."""
+
 USUAL = "6.12"
 """The release of the kernel `stock`."""
 
@@ -99,16 +102,20 @@ def list_kernels(_printed: OnlyTable) -> None:
     from tailback import kernel
     from tailback.cli import show
 
-    show.names([(built.manifest.name, _line(built)) for built in kernel.kernels()])
+    newest: dict[str, str] = {}
+    for built in kernel.kernels():
+        newest.setdefault(built.manifest.name, built.manifest.digest)
+    show.names([(built.manifest.name, _line(built, newest[built.manifest.name])) for built in kernel.kernels()])
 
 
-def _line(built: "Kernel") -> str:
+def _line(built: "Kernel", newest: str) -> str:
     from tailback.kernel import kept_tree
 
     about = built.manifest
     tree = kept_tree.disk_bytes(about.name)
     disk = f", {tree / 1e9:.1f} GB of objects" if tree else ""
-    return f"Linux {about.version}, {about.source}, {about.digest}, built {about.built}{disk}"
+    older = "" if about.digest == newest else f", older than the one of this name: uml:{about.digest[:DIGITS]}"
+    return f"Linux {about.version}, {about.source}, {about.digest}, built {about.built}{disk}{older}"
 
 
 @app.command("remove")

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailback import starters
-from tailback.cli.groups import App, Listed
+from tailback.cli.failures import WrongInput
+from tailback.cli.groups import App, Listed, Once
 
 app = App(cls=Listed, help="Write files to start with.", no_args_is_help=True)
 
@@ -17,7 +18,22 @@ def new() -> None:
     """Write files to start with."""
 
 
-@app.command()
+def _kinds(name: str) -> str:
+    return f"tailback new cc --python {name}, --module {name} or --bpf {name}"
+
+
+class OfControl(Once):
+    """A command that names a control by an option, which says what the file is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """[click Command.parse_args]"""
+        _, bare, _ = self.make_parser(ctx).parse_args(args=list(args))
+        if bare:
+            raise WrongInput(f"`{bare[0]}` may be in Python or in C\n  hint: {_kinds(bare[0])}")
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=OfControl)
 def cc(
     python: Annotated[
         str | None,
@@ -38,9 +54,7 @@ def cc(
     kinds = [(python, starters.control), (module, starters.module), (bpf, starters.program)]
     named = [(name, write) for name, write in kinds if name is not None]
     if len(named) != 1:
-        raise starters.NotStarted(
-            "name one control\n  hint: tailback new cc --python mine, --module mine or --bpf mine"
-        )
+        raise starters.NotStarted(f"name one control\n  hint: {_kinds('mine')}")
     name, write = named[0]
     show.paths(write(name, Path()))
 

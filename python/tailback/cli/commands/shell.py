@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from tailback.cli.groups import COMMAND
 from tailback.cli.options import File, Seed, Set, backend_name, once
 
 
@@ -40,7 +41,7 @@ def shell(
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[-- COMMAND...]",
+            metavar=COMMAND,
             help="A command in place of a shell, as fast as virtual time can; {HOST} is the address of a host.",
             show_default=False,
         ),

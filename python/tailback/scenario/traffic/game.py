@@ -16,6 +16,7 @@ from tailback.scenario.traffic.call import Streams, reverse, streams
 from tailback.scenario.traffic.kind import File, Kind
 from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.values import Arrow, CodePoint, Name, ReadBy, Section, Size, Time
+from tailback.tc import units
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
@@ -34,7 +35,7 @@ def _tick(word: object) -> int:
     """Reads ticks per second."""
     number, slash, unit = str(word).replace(" ", "").partition("/")
     if not (number.isdecimal() and (slash, unit) == ("/", "s") and 1 <= int(number) <= 1000):
-        raise WordError(f"`{shown(word)}` is not a tick rate", TICK_HINT)
+        raise WordError(f"`{shown(word)}` is not a tick rate", units.hint_of_unit(word, "/s", TICK_HINT))
     return int(number)
 
 

@@ -10,12 +10,13 @@ import signal
 import sys
 import time
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 
+from command import in_process
 from tailback.kernel import (
     BuildFailed,
     CacheUnwritable,
@@ -57,6 +58,19 @@ def kept(tmp_path: Path, name: str, built: str = "2026-01-01") -> cache.Kernel:
     (tmp_path / ".config").write_text("CONFIG_TCP_CONG_BBR=y\n# CONFIG_TCP_CONG_NV is not set\n")
     (tmp_path / "Module.symvers").write_text("0x00000000\tkfree\tvmlinux\tEXPORT_SYMBOL\t\n")
     return cache.keep(tmp_path, manifest(name, built))
+
+
+def test_of_kernels_with_one_name_the_list_says_which_is_meant_by_it_and_how_the_older_is_named(tmp_path: Path) -> None:
+    older = replace(manifest("stock", "2026-01-01"), digest="fedcba9876543210")
+    kept(tmp_path, "stock", "2026-01-02")
+    kept(tmp_path, "wifi", "2026-01-03")
+    shutil.copytree(find_kernel().folder, tmp_path / "cache" / "tailback" / "kernels" / older.digest)
+    file = tmp_path / "cache" / "tailback" / "kernels" / older.digest / cache.MANIFEST
+    file.write_text(json.dumps(asdict(older)))
+    newest, stock, old = in_process("kernel", "list").stdout.splitlines()
+    assert (newest.split()[0], stock.split()[0], "older" in stock) == ("wifi", "stock", False)
+    assert old.endswith("older than the one of this name: uml:fedcba98")
+    assert find_kernel("fedcba98").manifest == older
 
 
 def patched(tmp_path: Path, content: str, *, head: str = "", version: str = "6.12.1") -> str:

@@ -88,6 +88,7 @@ WRONG = {
     "no kernel": (["client", "--backend", "sim", "--", "ls"], "`sim` has no shell for a host: it has no kernel"),
     "a testbed": (["client", "--backend", "ssh:x.yaml", "--", "ls"], "log in there"),
     "no such program": (["client", "--", "nosuchprogram"], "the program `nosuchprogram` is not in /usr"),
+    "too late": (["client", "--at", "10s", "--", "ls"], "--at: the run ends at 10s"),
     "no time": (["client", "--at", "soon", "--", "ls"], "--at: `soon` is not a time"),
 }
 
