@@ -159,7 +159,7 @@ function held(info: Table, width: number): Shares | null {
   const words = info.words("flow");
   const names = present(words);
   if (names.length < 1 || names.length > MOST_FLOWS) return null;
-  const at = info.instants;
+  const [at, rtt] = [info.instants, info.numbers("rtt")];
   const counters = Object.values(HELD).map((column) => info.numbers(column));
   return {
     width: width / 1e9,
@@ -169,13 +169,20 @@ function held(info: Table, width: number): Shares | null {
       const place = (row: number) => Math.ceil(at[row]! / width);
       // The last sample of each bin; the first of them begins.
       const lasts = rows.filter((row, order) => order + 1 === rows.length || place(rows[order + 1]!) > place(row));
-      return [name, causes(lasts, at, counters, width)];
+      return [name, causes(lasts, { at, rtt, counters }, width)];
     })),
   };
 }
 
-function causes(lasts: number[], at: Float64Array, counters: Float64Array[], width: number): Shares["flows"][string] {
-  const names = [...Object.keys(HELD), "other"];
+interface Sockets {
+  at: Float64Array;
+  /** Missing until the peer has answered the handshake. */
+  rtt: Float64Array;
+  counters: Float64Array[];
+}
+
+function causes(lasts: number[], { at, rtt, counters }: Sockets, width: number): Shares["flows"][string] {
+  const names = [...Object.keys(HELD), "other", "handshake"];
   const shares: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));
   const t: number[] = [];
   for (let order = 1; order < lasts.length; order++) {
@@ -183,8 +190,10 @@ function causes(lasts: number[], at: Float64Array, counters: Float64Array[], wid
     const lasted = (at[to]! - at[from]!) / 1000;
     const spent = counters.map((each) => each[to]! - each[from]!);
     const rest = lasted - spent.reduce((sum, each) => sum + each, 0);
-    spent[spent.length - 1]! += Math.min(0, rest);
-    [...spent, Math.max(0, rest)].forEach((each, place) => shares[names[place]!]!.push((100 * each) / lasted));
+    const [idle, answered] = [spent.pop()! + Math.min(0, rest), !Number.isNaN(rtt[to])];
+    [...spent, answered ? idle : 0, Math.max(0, rest), answered ? 0 : idle].forEach((each, place) => {
+      shares[names[place]!]!.push((100 * each) / lasted);
+    });
     t.push((Math.ceil(at[to]! / width) * width) / 1e9);
   }
   return { t, shares: some(shares) };

@@ -124,7 +124,7 @@ def _of_flows(each: Drawn, run: RunResult, bins: tuple[npt.NDArray[np.float64], 
 
 def _held(run: RunResult, width: int) -> dict[str, Any] | None:
     """What holds each sender of the first repetition, if they are few: shares of each bin in % by cause."""
-    wanted = ("t", "flow", *HELD.values())
+    wanted = ("t", "flow", "rtt", *HELD.values())
     found = held_in_bins(run.columns("tcp_info", wanted), width) if run.has("tcp_info") else {}
     if not 0 < len(found) <= MOST_FLOWS:
         return None
