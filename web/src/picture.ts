@@ -33,7 +33,7 @@ export function picture(tables: Tables, known: Known): Picture {
   const info = tables.get("tcp_info")!;
   const curves: Record<string, Curve> = {};
   const draw = (name: string, title: string, unit: string, points: Points, flows?: Record<string, Points>) => {
-    if (points.values.some(Number.isFinite)) curves[name] = curve(title, unit, points, flows);
+    if (points.values.some(Number.isFinite)) curves[name] = { title, unit, ...curve(points, width, flows) };
   };
   draw("goodput", "Goodput", "Mbit/s", goodput(tables.get("flows")!, duration, width));
   const rtt = info.numbers("rtt");
@@ -48,8 +48,10 @@ export function picture(tables: Tables, known: Known): Picture {
   };
 }
 
-function curve(title: string, unit: string, points: Points, flows?: Record<string, Points>): Curve {
-  const found: Curve = { title, unit, t: points.ends.map(rounded), mean: points.values.map(shown) };
+/** Its `t` are the middles of the bins. */
+function curve(points: Points, width: number, flows?: Record<string, Points>): Pick<Curve, "t" | "mean" | "flows"> {
+  const middles = points.ends.map((end) => rounded(end - width / 1e9 / 2));
+  const found: ReturnType<typeof curve> = { t: middles, mean: points.values.map(shown) };
   if (flows) {
     found.flows = Object.fromEntries(Object.entries(flows).map(([name, its]) => {
       const at = new Map(its.ends.map((end, place) => [end, its.values[place]!]));

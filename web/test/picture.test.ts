@@ -30,3 +30,10 @@ test("a flow is held by the handshake until it is answered, and then by its appl
   const { held } = picture(new Map(Object.entries({ ...EMPTY, tcp_info })), KNOWN);
   assert.deepEqual(held!.flows["a"]!.shares, { no_data: [0, 100], handshake: [100, 0] });
 });
+
+test("a bin of a curve is dated at its middle", () => {
+  const ping = table(3, { t: [0.2, 0.8, 1.7], rtt_ms: [10, 20, 40] });
+  const tcp_info = table(0, {});
+  const { curves } = picture(new Map(Object.entries({ ...EMPTY, ping, tcp_info })), KNOWN);
+  assert.deepEqual(curves["ping"], { title: "Ping", unit: "ms", t: [0.5, 1.5], mean: [15, 40] });
+});
