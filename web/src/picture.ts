@@ -12,6 +12,8 @@ export interface Known {
   window: [number, number];
   /** The hosts of each channel. */
   channels: Record<string, string[]>;
+  /** Each with the hosts of its cell. */
+  radios: { name: string; host: string; members: string[] }[];
 }
 
 type Tables = Map<string, Table>;
@@ -40,7 +42,7 @@ export function picture(tables: Tables, known: Known): Picture {
   draw("rtt", "TCP RTT", "ms", scaled(means(info, "rtt", width, (row) => rtt[row]! > 0), 1e-3), flows(info, "rtt", width, 1e-3));
   draw("ping", "Ping", "ms", means(tables.get("ping")!, "rtt_ms", width));
   draw("cwnd", "cwnd", "segments", means(info, "snd_cwnd", width), flows(info, "snd_cwnd", width, 1));
-  draw("queue", "Longest queue", "packets", queue(tables.get("qdisc")!, width));
+  draw("queue", "Longest queue", "packets", queue(tables.get("qdisc")!, atRadios(tables, known), width));
   draw("drops", "Drops", "packets per bin", drops(tables.get("qdisc")!, width));
   return {
     title: known.title, seeds: [known.seed], duration: duration / 1e9, window: known.window, curves,
@@ -130,16 +132,38 @@ function goodput(table: Table, duration: number, width: number): Points {
   };
 }
 
-/** The longest of all root disciplines at each sample, in packets; the mean over the samples of a bin. */
-function queue(table: Table, width: number): Points {
+/** The longest of all root disciplines and of these at each sample, in packets; the mean over the samples of a bin. */
+function queue(table: Table, others: [t: number, packets: number][], width: number): Points {
   const [at, depth, backlog] = [table.numbers("t"), table.numbers("depth"), table.numbers("backlog_packets")];
   const longest = new Map<number, number>();
-  for (let row = 0; row < table.rows; row++) {
-    if (depth[row] === 0 && backlog[row]! >= (longest.get(at[row]!) ?? 0)) longest.set(at[row]!, backlog[row]!);
-  }
+  const sample = (t: number, packets: number) => {
+    if (packets >= (longest.get(t) ?? 0)) longest.set(t, packets);
+  };
+  for (let row = 0; row < table.rows; row++) if (depth[row] === 0) sample(at[row]!, backlog[row]!);
+  for (const [t, packets] of others) sample(t, packets);
   const bins = new Bins(width);
   for (const [t, packets] of longest) bins.add(bin(t, width), packets);
   return bins.points(mean);
+}
+
+/** What waits in mac80211's queues at the end of each sampling interval, at each radio without a root discipline: as many
+ *  packets as were behind its last PPDU (python/tailback/results/station_queues.py). */
+function atRadios(tables: Tables, { radios, duration_ns: duration, interval_ns: interval }: Known): [t: number, packets: number][] {
+  const [wifi, found] = [tables.get("wifi"), [] as [number, number][]];
+  const roots = new Set(present(tables.get("qdisc")!.words("device")));
+  if (!wifi) return found;
+  const [at, behind, from, to] = [wifi.instants, wifi.numbers("queued"), wifi.words("from"), wifi.words("to")];
+  for (const { name, host, members } of radios) {
+    if (roots.has(name)) continue;
+    const its = (row: number) => from.known[from.codes[row]!] === host && members.includes(to.known[to.codes[row]!]!);
+    const rows = [...at.keys()].filter(its).sort((a, b) => at[a]! - at[b]!);
+    let [next, packets] = [0, 0];
+    for (let end = interval; end <= duration; end += interval) {
+      for (; next < rows.length && at[rows[next]!]! <= end; next++) packets = behind[rows[next]!]!;
+      found.push([end / 1e9, packets]);
+    }
+  }
+  return found;
 }
 
 /** Packets that all root disciplines together dropped in each bin. */
