@@ -15,6 +15,7 @@ export const CAUSES: Record<string, Mark> = {
   send_buffer: ["send buffer", "#7a5c00", 4],
   no_data: ["application", "#2a85b8", 5],
   other: ["other", "#767676", 6],
+  handshake: ["handshake", "#a8407c", 7],
 };
 
 const SENDERS = ["#0072b2", "#d55e00", "#00785a", "#a8407c", "#7a5c00", "#2a85b8", "#767676"];

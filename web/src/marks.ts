@@ -11,7 +11,7 @@ const line = (...ends: [number, number, number, number][]): Lines => (paint) => 
   }
 };
 
-/** Plain, then lines in different directions, then dots. */
+/** Plain, then lines in different directions, dots, and pairs of lines. */
 const PATTERNS: Lines[] = [
   () => {},
   line([-2, 12, 12, -2], [-2, 2, 2, -2], [8, 12, 12, 8]),
@@ -20,6 +20,7 @@ const PATTERNS: Lines[] = [
   line([5, 0, 5, 10]),
   line([0, 5, 10, 5], [5, 0, 5, 10]),
   (paint) => paint.rect(3, 3, 3, 3),
+  line([0, 3, 10, 3], [0, 6, 10, 6]),
 ];
 
 function tile(colour: string, pattern: number): HTMLCanvasElement {

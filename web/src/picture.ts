@@ -12,6 +12,8 @@ export interface Known {
   window: [number, number];
   /** The hosts of each channel. */
   channels: Record<string, string[]>;
+  /** Each with the hosts of its cell. */
+  radios: { name: string; host: string; members: string[] }[];
 }
 
 type Tables = Map<string, Table>;
@@ -33,14 +35,14 @@ export function picture(tables: Tables, known: Known): Picture {
   const info = tables.get("tcp_info")!;
   const curves: Record<string, Curve> = {};
   const draw = (name: string, title: string, unit: string, points: Points, flows?: Record<string, Points>) => {
-    if (points.values.some(Number.isFinite)) curves[name] = curve(title, unit, points, flows);
+    if (points.values.some(Number.isFinite)) curves[name] = { title, unit, ...curve(points, width, flows) };
   };
   draw("goodput", "Goodput", "Mbit/s", goodput(tables.get("flows")!, duration, width));
   const rtt = info.numbers("rtt");
   draw("rtt", "TCP RTT", "ms", scaled(means(info, "rtt", width, (row) => rtt[row]! > 0), 1e-3), flows(info, "rtt", width, 1e-3));
   draw("ping", "Ping", "ms", means(tables.get("ping")!, "rtt_ms", width));
   draw("cwnd", "cwnd", "segments", means(info, "snd_cwnd", width), flows(info, "snd_cwnd", width, 1));
-  draw("queue", "Longest queue", "packets", queue(tables.get("qdisc")!, width));
+  draw("queue", "Longest queue", "packets", queue(tables.get("qdisc")!, atRadios(tables, known), width));
   draw("drops", "Drops", "packets per bin", drops(tables.get("qdisc")!, width));
   return {
     title: known.title, seeds: [known.seed], duration: duration / 1e9, window: known.window, curves,
@@ -48,8 +50,10 @@ export function picture(tables: Tables, known: Known): Picture {
   };
 }
 
-function curve(title: string, unit: string, points: Points, flows?: Record<string, Points>): Curve {
-  const found: Curve = { title, unit, t: points.ends.map(rounded), mean: points.values.map(shown) };
+/** Its `t` are the middles of the bins. */
+function curve(points: Points, width: number, flows?: Record<string, Points>): Pick<Curve, "t" | "mean" | "flows"> {
+  const middles = points.ends.map((end) => rounded(end - width / 1e9 / 2));
+  const found: ReturnType<typeof curve> = { t: middles, mean: points.values.map(shown) };
   if (flows) {
     found.flows = Object.fromEntries(Object.entries(flows).map(([name, its]) => {
       const at = new Map(its.ends.map((end, place) => [end, its.values[place]!]));
@@ -128,16 +132,38 @@ function goodput(table: Table, duration: number, width: number): Points {
   };
 }
 
-/** The longest of all root disciplines at each sample, in packets; the mean over the samples of a bin. */
-function queue(table: Table, width: number): Points {
+/** The longest of all root disciplines and of these at each sample, in packets; the mean over the samples of a bin. */
+function queue(table: Table, others: [t: number, packets: number][], width: number): Points {
   const [at, depth, backlog] = [table.numbers("t"), table.numbers("depth"), table.numbers("backlog_packets")];
   const longest = new Map<number, number>();
-  for (let row = 0; row < table.rows; row++) {
-    if (depth[row] === 0 && backlog[row]! >= (longest.get(at[row]!) ?? 0)) longest.set(at[row]!, backlog[row]!);
-  }
+  const sample = (t: number, packets: number) => {
+    if (packets >= (longest.get(t) ?? 0)) longest.set(t, packets);
+  };
+  for (let row = 0; row < table.rows; row++) if (depth[row] === 0) sample(at[row]!, backlog[row]!);
+  for (const [t, packets] of others) sample(t, packets);
   const bins = new Bins(width);
   for (const [t, packets] of longest) bins.add(bin(t, width), packets);
   return bins.points(mean);
+}
+
+/** What waits in mac80211's queues at the end of each sampling interval, at each radio without a root discipline: as many
+ *  packets as were behind its last PPDU (python/tailback/results/station_queues.py). */
+function atRadios(tables: Tables, { radios, duration_ns: duration, interval_ns: interval }: Known): [t: number, packets: number][] {
+  const [wifi, found] = [tables.get("wifi"), [] as [number, number][]];
+  const roots = new Set(present(tables.get("qdisc")!.words("device")));
+  if (!wifi) return found;
+  const [at, behind, from, to] = [wifi.instants, wifi.numbers("queued"), wifi.words("from"), wifi.words("to")];
+  for (const { name, host, members } of radios) {
+    if (roots.has(name)) continue;
+    const its = (row: number) => from.known[from.codes[row]!] === host && members.includes(to.known[to.codes[row]!]!);
+    const rows = [...at.keys()].filter(its).sort((a, b) => at[a]! - at[b]!);
+    let [next, packets] = [0, 0];
+    for (let end = interval; end <= duration; end += interval) {
+      for (; next < rows.length && at[rows[next]!]! <= end; next++) packets = behind[rows[next]!]!;
+      found.push([end / 1e9, packets]);
+    }
+  }
+  return found;
 }
 
 /** Packets that all root disciplines together dropped in each bin. */
@@ -159,7 +185,7 @@ function held(info: Table, width: number): Shares | null {
   const words = info.words("flow");
   const names = present(words);
   if (names.length < 1 || names.length > MOST_FLOWS) return null;
-  const at = info.instants;
+  const [at, rtt] = [info.instants, info.numbers("rtt")];
   const counters = Object.values(HELD).map((column) => info.numbers(column));
   return {
     width: width / 1e9,
@@ -169,13 +195,20 @@ function held(info: Table, width: number): Shares | null {
       const place = (row: number) => Math.ceil(at[row]! / width);
       // The last sample of each bin; the first of them begins.
       const lasts = rows.filter((row, order) => order + 1 === rows.length || place(rows[order + 1]!) > place(row));
-      return [name, causes(lasts, at, counters, width)];
+      return [name, causes(lasts, { at, rtt, counters }, width)];
     })),
   };
 }
 
-function causes(lasts: number[], at: Float64Array, counters: Float64Array[], width: number): Shares["flows"][string] {
-  const names = [...Object.keys(HELD), "other"];
+interface Sockets {
+  at: Float64Array;
+  /** Missing until the peer has answered the handshake. */
+  rtt: Float64Array;
+  counters: Float64Array[];
+}
+
+function causes(lasts: number[], { at, rtt, counters }: Sockets, width: number): Shares["flows"][string] {
+  const names = [...Object.keys(HELD), "other", "handshake"];
   const shares: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));
   const t: number[] = [];
   for (let order = 1; order < lasts.length; order++) {
@@ -183,8 +216,10 @@ function causes(lasts: number[], at: Float64Array, counters: Float64Array[], wid
     const lasted = (at[to]! - at[from]!) / 1000;
     const spent = counters.map((each) => each[to]! - each[from]!);
     const rest = lasted - spent.reduce((sum, each) => sum + each, 0);
-    spent[spent.length - 1]! += Math.min(0, rest);
-    [...spent, Math.max(0, rest)].forEach((each, place) => shares[names[place]!]!.push((100 * each) / lasted));
+    const [idle, answered] = [spent.pop()! + Math.min(0, rest), !Number.isNaN(rtt[to])];
+    [...spent, answered ? idle : 0, Math.max(0, rest), answered ? 0 : idle].forEach((each, place) => {
+      shares[names[place]!]!.push((100 * each) / lasted);
+    });
     t.push((Math.ceil(at[to]! / width) * width) / 1e9);
   }
   return { t, shares: some(shares) };

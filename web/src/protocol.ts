@@ -36,6 +36,7 @@ type Numbers = (number | null)[];
 export interface Curve {
   title: string;
   unit: string;
+  /** The middles of the bins, in s. */
   t: number[];
   mean: Numbers;
   low?: Numbers;
@@ -52,7 +53,8 @@ export interface Row {
   high: number | null;
 }
 
-/** What holds each sender, or who has the air: by flow or channel and cause the shares of each bin in %. */
+/** What holds each sender, or who has the air: by flow or channel and cause the shares of each bin in %; `t` are the ends of
+ *  the bins. */
 export interface Shares {
   width: number;
   flows: Record<string, { t: number[]; shares: Record<string, number[]> }>;

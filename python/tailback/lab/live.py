@@ -20,7 +20,8 @@ from tailback.fitting import code_in, programs_in
 from tailback.lab import setting
 from tailback.lab.knobs import Knob
 from tailback.lab.picture import channels
-from tailback.resolved import to_json
+from tailback.resolved import Scenario, to_json
+from tailback.results import station_queues
 
 STOPS_PER_OCTAVE = 3
 """Of a slider."""
@@ -78,8 +79,14 @@ def live(
         "interval_ns": scenario.record.interval_ns,
         "window": [edge / 1e9 for edge in runs[0].window_ns],
         "channels": channels(scenario),
+        "radios": [_radio(scenario, device.name) for device in scenario.devices if device.wire is None],
     }
     return {"scenario": base, "known": known, "knobs": msgspec.to_builtins(stops)}
+
+
+def _radio(scenario: Scenario, name: str) -> dict[str, Any]:
+    host, members = station_queues.ends_of(scenario, name)
+    return {"name": name, "host": host, "members": members}
 
 
 def resolved(wanted: setting.Wanted, place: setting.Place) -> dict[str, Any]:

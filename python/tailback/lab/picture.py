@@ -91,7 +91,8 @@ def _curve(each: Drawn, runs: Sequence[RunResult], width: int) -> dict[str, Any]
         return None
     known = ~np.isnan(wide)
     means = np.where(known.any(axis=1), np.nansum(wide, axis=1) / np.maximum(known.sum(axis=1), 1), np.nan)
-    found: dict[str, Any] = {"title": each.title, "unit": each.unit, "t": numbers(times), "mean": numbers(means)}
+    middles = times - width / NANOSECONDS / 2
+    found: dict[str, Any] = {"title": each.title, "unit": each.unit, "t": numbers(middles), "mean": numbers(means)}
     if len(having) > 1:
         complete = known.all(axis=1)
         ends = np.full((len(times), 2), np.nan)
@@ -124,7 +125,7 @@ def _of_flows(each: Drawn, run: RunResult, bins: tuple[npt.NDArray[np.float64], 
 
 def _held(run: RunResult, width: int) -> dict[str, Any] | None:
     """What holds each sender of the first repetition, if they are few: shares of each bin in % by cause."""
-    wanted = ("t", "flow", *HELD.values())
+    wanted = ("t", "flow", "rtt", *HELD.values())
     found = held_in_bins(run.columns("tcp_info", wanted), width) if run.has("tcp_info") else {}
     if not 0 < len(found) <= MOST_FLOWS:
         return None

@@ -58,7 +58,7 @@ SERIES: dict[str, Series] = {
     "ping": Series("Ping", "ms", "ping", curves.ping, "ping"),
     "rtt": Series("TCP RTT", "ms", "tcp_info", curves.rtt, "tcp"),
     "cwnd": Series("cwnd", "segments", "tcp_info", curves.cwnd, "tcp"),
-    "queue": Series("Longest queue", "packets", "qdisc", curves.queue_or_radio, "queue"),
+    "queue": Series("Longest queue", "packets", "qdisc", curves.queue, "queue"),
 }
 
 

@@ -44,13 +44,9 @@ def cwnd(run: RunResult, width_ns: int) -> Points:
 
 
 def queue(run: RunResult, width_ns: int) -> Points:
-    """The longest of all root disciplines at each sample, in packets; the mean over the samples of a bin."""
-    roots = _roots(run, "backlog_packets")
-    return _longest([(roots.numbers("t"), roots.numbers("backlog_packets"))], width_ns)
-
-
-def queue_or_radio(run: RunResult, width_ns: int) -> Points:
-    """As `queue`, of all root disciplines and of mac80211's queues at each radio."""
+    """The longest of all root disciplines and of mac80211's queues at each radio at each sample, in packets; the mean
+    over the samples of a bin.
+    """
     roots = _roots(run, "backlog_packets")
     at_radios = [(each.t, each.packets) for each in station_queues.waiting(run).values()]
     return _longest([(roots.numbers("t"), roots.numbers("backlog_packets")), *at_radios], width_ns)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from tailback.analysis.metrics import Samples
 from tailback.analysis.table import Table
 from tailback.analysis.window import NANOSECONDS
+from tailback.resolved import Scenario
 from tailback.results.run import RunResult
 
 SIMULATOR = "sim"
@@ -46,12 +47,16 @@ def waiting(run: RunResult) -> dict[str, Waiting]:
     return {name: _of_radio(run, name, ppdus, ends) for name in names}
 
 
+def ends_of(scenario: Scenario, name: str) -> tuple[str, list[str]]:
+    """The host of a radio, and all hosts of its cell: the ends of its PPDUs."""
+    device, hosts = scenario.device(name), scenario.host_names
+    cell = scenario.cells[scenario.cell_of(device) or 0]
+    return hosts[device.host], [hosts[host] for host in (cell.access_point, *(each.host for each in cell.stations))]
+
+
 def _of_radio(run: RunResult, name: str, ppdus: Table, ends: Samples) -> Waiting:
-    scenario, device = run.scenario, run.scenario.device(name)
-    number, hosts = scenario.cell_of(device), scenario.host_names
-    cell = scenario.cells[number or 0]
-    members = [hosts[host] for host in (cell.access_point, *(station.host for station in cell.stations))]
-    its = ppdus.where(ppdus.words("from").among([hosts[device.host]]) & ppdus.words("to").among(members))
+    host, members = ends_of(run.scenario, name)
+    its = ppdus.where(ppdus.words("from").among([host]) & ppdus.words("to").among(members))
     order = np.argsort(its.t_ns, kind="stable")
     # What was behind the PPDU before an interval is there at its beginning; before the first PPDU, nothing is.
     queued = np.append(0.0, its.numbers("queued")[order])

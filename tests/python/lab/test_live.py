@@ -218,7 +218,7 @@ def test_a_knob_of_a_page_from_the_disk_moves_the_curve(browser: Browser, saved:
 
 
 @pytest.mark.usefixtures("module")
-def test_on_wifi_the_page_draws_who_has_the_air(browser: Browser, tmp_path: Path) -> None:
+def test_on_wifi_the_page_draws_who_has_the_air_and_what_waits_for_it(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(
         "links: [{wifi: {ap: router, stations: [a, b]}, standard: 802.11n, width: 20MHz, mcs: 4, driver: ath9k},\n"
         "        {ends: [router, server], rate: 1gbit, delay: 1ms}]\n"
@@ -233,6 +233,9 @@ def test_on_wifi_the_page_draws_who_has_the_air(browser: Browser, tmp_path: Path
         assert now["air"]["flows"][channel]["t"] == pytest.approx(strip["t"])
         for sender, shares in strip["shares"].items():
             assert now["air"]["flows"][channel]["shares"][sender] == pytest.approx(shares, abs=0.11), sender
+    queue = drawn["picture"]["curves"]["queue"]["mean"]
+    assert max(queue) > 10
+    assert now["curves"]["queue"]["mean"] == pytest.approx(queue, rel=2e-5)
     page.context.close()
 
 

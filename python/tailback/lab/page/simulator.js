@@ -1,2 +1,2 @@
-/* Built from web/ of the repository, sources 98a8d31175cc1d2a29761123baa25fba857ecb6f95b33c175a779fa85e67681a */
+/* Built from web/ of the repository, sources 460a488fd3ad719eb50dc0562765a7c7bf0fa1beee3e8213c8ab3a8a6cec838a */
 "use strict";(()=>{async function i({module:n,scenario:e}){let{exports:s}=await WebAssembly.instantiate(n,{}),r=s,t=new TextEncoder().encode(e),a=r.room(t.length);new Uint8Array(r.memory.buffer,a,t.length).set(t),r.simulate();let o=r.answer();return r.memory.buffer.slice(o,o+r.answered())}self.onmessage=async({data:n})=>{let e;try{e={id:n.id,answer:await i(n)}}catch(s){e={id:n.id,error:String(s)}}self.postMessage(e,{transfer:"answer"in e?[e.answer]:[]})};})();
