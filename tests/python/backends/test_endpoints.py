@@ -221,9 +221,7 @@ def test_what_python_does_wrong_ends_its_run_with_its_reason(
         ("{'min_rtt': -0.1}", "`min_rtt` of `info` cannot be -0.1 s"),
     ],
 )
-def test_what_python_cannot_say_of_itself_ends_its_run_with_its_reason(
-    tmp_path: Path, info: str, said: str
-) -> None:
+def test_what_python_cannot_say_of_itself_ends_its_run_with_its_reason(tmp_path: Path, info: str, said: str) -> None:
     text = WRONG.format(poll="return b'x'", timeout="return self.next")
     (tmp_path / "mine.py").write_text(f"{text}\n    def info(self, now):\n        return {info}\n")
     assert said in failure(tmp_path / "mine.py")
@@ -245,7 +243,9 @@ def test_what_python_does_not_know_of_itself_is_none_and_an_event_takes_a_dict(t
 
 def test_an_event_of_what_is_no_json_names_it(tmp_path: Path) -> None:
     text = WRONG.format(poll="self.setup.event('mine:sent', {1, 2})", timeout="return self.next")
-    (tmp_path / "mine.py").write_text(text.replace("self.next = setup.start", "self.next, self.setup = setup.start, setup"))
+    (tmp_path / "mine.py").write_text(
+        text.replace("self.next = setup.start", "self.next, self.setup = setup.start, setup")
+    )
     assert "Object of type set is not JSON serializable" in failure(tmp_path / "mine.py")
 
 
