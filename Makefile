@@ -58,9 +58,10 @@ style: $(VENV)/.tools
 	@scripts/timed.sh "ruff format" $(BIN)/ruff format --quiet --check $(PYTHON_CODE)
 
 # Nothing is linked, so jemalloc is not compiled: any file stands for it.
+CLIPPY := JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
+    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
 clippy: $(VENV)/.python
-	@JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
-	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	@$(CLIPPY)
 
 wasm: $(VENV)/.python
 	@scripts/timed.sh "core for WebAssembly" scripts/core.sh >/dev/null
@@ -86,7 +87,7 @@ test-rust: $(VENV)/.python ## lints and tests of the crates
 	    PYO3_BUILD_EXTENSION_MODULE=1 JEMALLOC_OVERRIDE="$(abspath $(LINTED)/libjemalloc.a)" \
 	        scripts/timed.sh "linting what has no tests" scripts/linted.sh \
 	        cargo build --quiet --locked --workspace --lib --benches; \
-	else $(MAKE) --no-print-directory clippy; fi
+	else $(CLIPPY); fi
 	@scripts/timed.sh "tests of the crates" scripts/linted.sh \
 	    cargo test --quiet --locked --workspace --bins --tests --examples
 	@scripts/timed.sh "examples of the crates" scripts/linted.sh cargo test --quiet --locked --workspace --doc
