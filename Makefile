@@ -47,10 +47,10 @@ demo: ## run the first experiment; show its table and draw its figure
 WITH ?=
 test: ## all checks and all tests: the command before a push (WITH=kernel: and the kernel)
 	@scripts/timed.sh "package, checks and crates" \
-	    $(MAKE) --no-print-directory --jobs 3 LANES=3 style types deny wasm test-rust $(VENV)/.package $(VENV)/.compiled $(WITH)
+	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.package $(VENV)/.compiled $(WITH)
 	@$(MAKE) --no-print-directory test-python
 
-lint: style clippy wasm types deny ## formatting, lints, types, and licences of what we stand on
+lint: style clippy types deny ## formatting, lints, types, and licences of what we stand on
 
 style: $(VENV)/.tools
 	@scripts/timed.sh "cargo fmt" scripts/component.sh fmt cargo fmt --all --check
@@ -58,12 +58,9 @@ style: $(VENV)/.tools
 	@scripts/timed.sh "ruff format" $(BIN)/ruff format --quiet --check $(PYTHON_CODE)
 
 # Nothing is linked, so jemalloc is not compiled: any file stands for it.
-CLIPPY := JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
-    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
 clippy: $(VENV)/.python
-	@$(CLIPPY)
-
-wasm: $(VENV)/.python
+	@JEMALLOC_OVERRIDE="$(CURDIR)/crates/python/src/memory.rs" scripts/timed.sh clippy scripts/component.sh clippy \
+	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
 	@scripts/timed.sh "core for WebAssembly" scripts/core.sh >/dev/null
 
 # Where there is no wheel of it, only CI checks them.
@@ -75,22 +72,20 @@ deny: $(VENV)/.tools
 types: $(VENV)/.tools $(VENV)/.package
 	@scripts/timed.sh mypy $(BIN)/mypy
 
-# All of the crates each time: what one asks of a library would otherwise have it compiled anew for the others. The
-# extension is linted and not loaded: it has no Python to link with, and an empty library for an allocator.
-LINTED := $(or $(CARGO_TARGET_DIR),target)/linted
-test-rust: $(VENV)/.python ## lints and tests of the crates
+# Examples in documentation are run where there are some: a test in tests/python/architecture knows where.
+WITH_EXAMPLES := --package tailback-engine --package tailback-net --package tailback-properties --package tailback-record --package tailback-table
+# With the features that the tests were built with: the crates below would otherwise be compiled a second time.
+AS_BUILT := --package tailback-traffic --features tailback-traffic/example
+test-rust: ## the tests of the crates
 	@scripts/prerequisites.sh >/dev/null
-	@scripts/timed.sh "linting and building the crates and their tests" scripts/linted.sh \
-	    cargo test --quiet --locked --workspace --bins --tests --examples --no-run
-	@if [ "$$(uname)" = Linux ]; then \
-	    mkdir -p $(LINTED) && rm -f $(LINTED)/libjemalloc.a && ar rc $(LINTED)/libjemalloc.a && \
-	    PYO3_BUILD_EXTENSION_MODULE=1 JEMALLOC_OVERRIDE="$(abspath $(LINTED)/libjemalloc.a)" \
-	        scripts/timed.sh "linting what has no tests" scripts/linted.sh \
-	        cargo build --quiet --locked --workspace --lib --benches; \
-	else $(CLIPPY); fi
-	@scripts/timed.sh "tests of the crates" scripts/linted.sh \
-	    cargo test --quiet --locked --workspace --bins --tests --examples
-	@scripts/timed.sh "examples of the crates" scripts/linted.sh cargo test --quiet --locked --workspace --doc
+	@scripts/timed.sh "building the tests of the crates" cargo test --quiet --locked --lib --bins --tests --no-run
+	@scripts/timed.sh "tests of the crates" cargo test --quiet --locked --lib --bins --tests
+	@scripts/timed.sh "examples of the crates" cargo test --quiet --locked --doc $(WITH_EXAMPLES) $(AS_BUILT)
+
+# Both want the lock of target/debug: whoever had to wait would hold a lane.
+ifdef LANES
+test-rust: | clippy
+endif
 
 # Files in their order: by default those with many tests come first, and files of few and long tests remain for the end.
 test-python: $(VENV)/.package $(VENV)/.compiled ## the tests of the package, the architecture and the whole
